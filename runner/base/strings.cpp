@@ -51,14 +51,14 @@ std::vector<TemplatePart> template_parts(const std::string& text) {
       const size_t end = text.find('}', i);
       if (end == std::string::npos || end == i + 1)
         throw Error("template: '{' at character " + std::to_string(i + 1) +
-                    " does not begin a field; write {{ for a brace");
+                    " does not begin a field; write {{ for a literal {");
       if (!literal.empty()) parts.push_back({literal, ""});
       parts.push_back({"", text.substr(i + 1, end - i - 1)});
       literal.clear();
       i = end;
     } else if (c == '}') {
       throw Error("template: '}' at character " + std::to_string(i + 1) +
-                  " does not end a field; write }} for a brace");
+                  " does not end a field; write }} for a literal }");
     } else {
       literal += c;
     }

@@ -185,7 +185,7 @@ TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
   if (size < kHeaderBytes)
     throw shard_error(file,
                       "has " + std::to_string(size) +
-                          " bytes, fewer than a shard's header of 1,024; fetch or make it "
+                          " bytes, fewer than the 1,024 of a shard's header; fetch or make it "
                           "again" +
                           (is_shard_magic(header[0])
                                ? ""

@@ -147,6 +147,11 @@ class BadUsage(BadInput):
         self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in runs yet; "
                             "run a recipe first, or give the folder of a store with --store DIR\n")
 
+    def test_the_database_of_a_store(self):
+        self.exprun("tiny.toml", "steps=1")
+        self.assert_refused(["ls", "--store", "runs/exprun.db"], 2,
+                            "exprun: error: store: 'runs/exprun.db' is a file; name its folder: --store runs\n")
+
 
 class BadData(BadInput):
     def setUp(self):
@@ -185,7 +190,7 @@ but it has 3024; fetch or make it again
     def test_a_shard_shorter_than_its_header(self):
         self.write("train.bin", b"abc")
         self.assert_refused(["shards.toml"], 2, """\
-shards.toml:17:9: error: token shard: 'train.bin' has 3 bytes, fewer than a shard's header of 1,024; \
+shards.toml:17:9: error: token shard: 'train.bin' has 3 bytes, fewer than the 1,024 of a shard's header; \
 fetch or make it again, or write format = "raw_uint16" if it contains only tokens
     train = "train.bin"
             ^^^^^^^^^^^

@@ -67,10 +67,12 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
     def test_a_plan_fits_its_terminal(self):
         self.exprun("tiny.toml", "name=a-name-that-is-rather-long", "evaluation.val_loss.every='10 steps'")
         shown = self.at_terminal(80, "check", "tiny.toml", colors=False)
-        self.assertRegex(shown, r"\n  time         about \S+ of training, evaluations not counted, at [\d,]+\n"
-                                r"               tokens/s, the speed of a-name-that-is-rather-long-\w{8}\n")
+        self.assertRegex(shown, r"\n  time         about \S+, \S+ of it training at [\d,]+ tokens/s, the speed\n"
+                                r"               of a-name-that-is-rather-long-\w{8}\n")
         self.assertLessEqual(max(map(len, shown.splitlines())), 80)
-        self.assertRegex(self.exprun("check", "tiny.toml").out, r"\n  time         .* of a-name-that-is-rather-long-\w{8}\n")
+        longer = self.exprun("check", "tiny.toml", "steps=1000").out
+        self.assertRegex(longer, r"\n  time         about \S+ of training, evaluations not counted, at .* of "
+                                 r"a-name-that-is-rather-long-\w{8}\n")
 
     def test_a_run_says_once_what_only_the_data_tell(self):
         for words in ["--new"], ["--new", "name=again"]:  # the second time the data are prepared

@@ -650,7 +650,7 @@ class Data(unittest.TestCase):
         (self.folder / "a.txt").write_text("a")
         result = subprocess.run([BUILD / "exprun", "data", "prepare", "path=a.txt", "validation_fraction=0", "--out", "made"],
                                 cwd=self.folder, text=True, capture_output=True, timeout=TIMEOUT, check=True)
-        self.assertIn("exprun: prepared one token of byte text, vocabulary 256\n", result.stderr)
+        self.assertIn("exprun: prepared one token (byte tokenizer, vocabulary of 256)\n", result.stderr)
 
     def test_info_of_a_set_made_of_standard_input(self):
         self.data("prepare", "path=-", "validation_fraction=0", "--out", "made", text=b"hello")

@@ -53,8 +53,12 @@ class Help(ExprunTest):
                 text = self.exprun("help", *command.split()).out
                 usage = "RECIPE" if command == "RECIPE" else rf"{command}\b"
                 self.assertRegex(text, rf"(?ms)\A\S.*^Usage: exprun {usage}.*^Options:\n.*^Exit codes:\n  0 .*^  2 .*^Examples:\n  ")
+                self.assertLessEqual(max(map(len, text.splitlines())), 80)
                 if command != "RECIPE":
                     self.assertEqual(self.exprun(*command.split(), "--help").out, text)
+
+    def test_the_help_of_all_fits_a_terminal(self):
+        self.assertLessEqual(max(map(len, self.exprun("--help").out.splitlines())), 80)
 
     def test_a_death_by_a_signal_is_among_the_exit_codes_of_what_trains(self):
         for words in (("--help",), ("help", "RECIPE"), ("help", "resume")):

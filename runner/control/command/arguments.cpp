@@ -370,6 +370,17 @@ std::filesystem::path found_at(const std::string& folder) {
   return error ? path : target;
 }
 
+// Named is the folder, but its database is what a user sees in it.
+void require_folder(const StoreFolder& store) {
+  const StoreFolder around = {store.path.parent_path(), store.shown.parent_path()};
+  std::error_code error;
+  if (store.path != around.database() || !std::filesystem::is_regular_file(store.path, error))
+    return;
+  throw Error("store: '" + store.shown.string() + "' is a file; name its folder: --store " +
+                  (around.shown.empty() ? "." : shell_quoted(around.shown.string())),
+              ExitCode::bad_recipe);
+}
+
 }  // namespace
 
 Globals take_globals(Words& words) {
@@ -397,6 +408,7 @@ Globals take_globals(Words& words) {
   }
   if (store.empty()) throw Error("command line: --store needs a folder", ExitCode::bad_recipe);
   globals.store = {found_at(store), store};
+  require_folder(globals.store);
   words = std::move(rest);
   return globals;
 }

@@ -65,14 +65,16 @@ void make_errors(Diagnostics& diagnostics) {
   for (Diagnostic& diagnostic : diagnostics) diagnostic.severity = Severity::error;
 }
 
-// How long the planned tokens take, where an earlier run tells.
+// How long the run takes, where an earlier one tells.
 void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolder& folder) try {
   std::error_code ignored;
   if (!std::filesystem::exists(folder.database(), ignored)) return;
   const auto speed = known_speed(open_store(folder), recipe);
   if (!speed) return;
-  plan["time"] = {{"tokens_per_second", speed->tokens_per_second},
-                  {"seconds", plan.at("tokens").get<double>() / speed->tokens_per_second},
+  const double training = plan.at("tokens").get<double>() / speed->tokens_per_second;
+  plan["time"] = {{"seconds", training + speed->other_seconds.value_or(0)},
+                  {"training_seconds", training},
+                  {"tokens_per_second", speed->tokens_per_second},
                   {"run", speed->run}};
 } catch (const Error& error) {
   log(LogLevel::debug, std::string("no speed of an earlier run: ") + error.what());
@@ -248,10 +250,9 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--strict", options.strict, "treat warnings as errors")
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
-          "If this machine lacks something (data, cores, number formats, disk space), check only "
-          "warns, and says if a run would not start here because its data, its GPUs or disk "
-          "space for its checkpoints are missing, or the device does not support its number "
-          "format. The plan includes a time estimate if an earlier run of a similar "
+          "What this machine lacks (data, cores, GPUs, number formats, disk space) causes only "
+          "warnings; check says so if a run would not start here. The plan includes a time "
+          "estimate if an earlier run of a similar "
           "model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")

@@ -282,7 +282,7 @@ int run_compare(const Words& words, const Globals& globals) {
       .exit_codes(kReadsRuns)
       .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",
-               "all runs of a name")
+               "all runs with this name")
       .example("exprun compare 1 2 --markdown > difference.md", "for a report");
   if (!arguments.parse(words)) return 0;
   require_runs("compare", asked.runs, asked.sweep);

@@ -128,7 +128,7 @@ int run_completion(const Words& words, const Globals&) {
       .form("", "in ~/.zshrc: source <(exprun completion zsh)")
       .form("", "in ~/.config/fish/config.fish: exprun completion fish | source")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
-      .example("exprun completion bash", "the script, to look at");
+      .example("exprun completion bash", "print the script");
   if (!arguments.parse(words)) return 0;
   print(script_of(shell));
   return 0;

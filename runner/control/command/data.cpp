@@ -27,10 +27,11 @@ constexpr Command kDataCommands[] = {
 void print_help() {
   Arguments arguments("data COMMAND ...", "Prepares, fetches and looks at data.");
   for (const Command& command : kDataCommands) arguments.form(command.name, command.help);
-  arguments.note("'exprun data COMMAND --help' says what each takes.")
+  arguments.note("'exprun data COMMAND --help' explains a command.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data fetch", "lists the public data sets")
-      .example("exprun data prepare path=notes.txt --out data/notes", "token shards of a text")
+      .example("exprun data prepare path=notes.txt --out data/notes",
+               "token shards from a text file")
       .parse({"--help"});
 }
 

@@ -146,7 +146,7 @@ int run_data_head(const Words& words, const Globals& globals) {
           1)
       .number("--tokens", options.tokens,
               "number of tokens (default: 256 of a shard, all of a sample)", 1)
-      .number("--from", options.from, "number of the first token (default: 0)")
+      .number("--from", options.from, "index of the first token (default: 0)")
       .flag("--ids", options.ids, "print token ids")
       .option("--vocabulary", "PATH", options.vocabulary,
               "a BPE vocabulary; prepared folders include their own", offer::files)

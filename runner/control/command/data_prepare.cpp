@@ -71,7 +71,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
   arguments
       .words("key=value...", what, "keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))
-      .form("RECIPE", "the data of a recipe, and changes to it")
+      .form("RECIPE", "a recipe whose data to prepare, with changes (key=value)")
       .option("--out", "FOLDER", out,
               "a new or empty folder to write (default: in the store, named by content)",
               offer::folders)

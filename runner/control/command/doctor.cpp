@@ -197,9 +197,7 @@ int run_doctor(const Words& words, const Globals& globals) {
   Arguments arguments("doctor", "Reports what exprun finds on this machine and in its store.");
   arguments.flag("--json", json, "print JSON")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example(
-          "exprun doctor",
-          "exit code 1 if a trainer, a GPU or the store is broken, or the store cannot be written")
+      .example("exprun doctor", "exit code 1 if a trainer, a GPU or the store does not work")
       .example("exprun doctor --json", "for a script");
   if (!arguments.parse(words)) return 0;
   const ordered_json sections = {{"exprun", {{"version", version()}}},

@@ -154,10 +154,11 @@ int run_eval(const Words& words, const Globals& globals) {
   std::string word, step = "last", name, tokenizer;
   Words overrides;
   bool json = false;
-  Arguments arguments("eval RUN|DIR [evaluation.NAME.key=value...]",
-                      "Evaluates a run's newest checkpoint, or another, and records the results as "
-                      "eval/METRIC. For a HuggingFace folder, or if a setting of the run's own "
-                      "evaluations is changed, the results are only printed.");
+  Arguments arguments(
+      "eval RUN|DIR [evaluation.NAME.key=value...]",
+      "Evaluates a run's newest checkpoint or another one, and records the results as "
+      "eval/METRIC. For a HuggingFace folder, or if a setting of the run's own "
+      "evaluations is changed, the results are only printed.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)

@@ -193,14 +193,13 @@ int run_gc(const Words& words, const Globals& globals) {
       "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
       "was killed, and shrinks the store. You can run it while runs are training.");
   arguments
-      .words(
-          "RUN...", wanted.references,
-          "with --archived: only these runs instead of all that have ended; removed runs are kept",
-          offer::runs)
+      .words("RUN...", wanted.references,
+             "with --archived: only these runs, not all that have ended; deletes no removed runs",
+             offer::runs)
       .flag("--dry-run", wanted.dry_run, "only report what would be done")
       .flag(
           "--archived", wanted.archived,
-          "also delete metrics of earlier attempts that a resume replaced, in runs that have ended")
+          "in runs that have ended, also delete metrics of earlier attempts that a resume replaced")
       .flag("--data", wanted.data, "also delete prepared data that no run uses")
       .exit_codes(kReadsRuns)
       .example("exprun gc --dry-run", "what would be deleted");

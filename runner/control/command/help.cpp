@@ -17,7 +17,7 @@ constexpr const char* kHead =
 
 constexpr const char* kOptions =
     "\n"
-    "Options of every command:\n"
+    "Options for every command:\n"
     "  --store DIR    folder of runs (default: EXPRUN_STORE, or runs/)\n"
     "  -q, --quiet    print only warnings and errors\n"
     "  -v, --verbose  print more\n"
@@ -27,7 +27,7 @@ constexpr const char* kOptions =
     "  key=value      TOML; strings and durations need no quotes: warmup=\"20 steps\"\n"
     "  a.b.key=value  where the key alone is ambiguous\n"
     "  '~key'         reset to the default; the quotes protect ~ from the shell\n"
-    "  +a.name.key=v  the '+' is optional; for tables that you name\n"
+    "  +a.name.key=v  set a key of a table that you name; the '+' is optional\n"
     "\n"
     "Exit codes:\n";
 
@@ -35,19 +35,19 @@ constexpr const char* kTail =
     "\n"
     "Environment:\n"
     "  EXPRUN_STORE   folder of runs\n"
-    "  LIBTORCH       the LibTorch folder that ${libtorch} stands for in paths\n"
+    "  LIBTORCH       LibTorch folder; replaces ${libtorch} in paths\n"
     "  NO_COLOR       no colors\n"
     "  EXPRUN_MIRROR  address of a server that `data fetch` downloads from instead\n"
     "  XDG_CACHE_HOME folder for caches: plans, kernel choices\n"
     "\n"
     "Examples:\n"
-    "  exprun recipes/quickstart.toml            train; Ctrl-C saves and stops; the same\n"
-    "                                            command continues it\n"
+    "  exprun recipes/quickstart.toml            train; Ctrl-C saves and stops; the\n"
+    "                                            same command continues it\n"
     "  exprun recipes/quickstart.toml lr=3e-4    with a different learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
     "  exprun report                             compare the runs\n"
     "\n"
-    "exprun COMMAND --help explains a command; exprun schema explains the keys of recipes.\n";
+    "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
 
 std::string exit_code_line(std::string code, const char* meaning) {
   code.resize(15, ' ');

@@ -89,10 +89,10 @@ int run_logs(const Words& words, const Globals& globals) {
   Arguments arguments("logs RUN [-f]", "Prints the log of all attempts of a run.");
   arguments.run_word(reference)
       .flag("-f,--follow", follows, "keep printing until the run ends")
-      .number("-n,--lines", lines, "only this many lines from the end", 1)
+      .number("-n,--lines", lines, "only the last N lines", 1)
       .number("--rank", rank, "the log of this rank (default: 0, which logs for all ranks)")
       .exit_codes(kReadsRuns)
-      .example("exprun logs @last -n 20", "its end")
+      .example("exprun logs @last -n 20", "its last 20 lines")
       .example("exprun logs @last -f", "as it is written");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);

@@ -31,7 +31,8 @@ int run_merge(const Words& words, const Globals& globals) {
       "Copies the runs of another store into this one. Merging again adds what is new. Checkpoints "
       "and logs stay where they are; to resume a run here, copy its folder too.");
   arguments.word("OTHER", what, "a store's file (exprun.db) or its folder", offer::files)
-      .flag("--ended", copied, "treat all runs in OTHER as ended, for a store that is a copy")
+      .flag("--ended", copied,
+            "treat all runs in OTHER as ended; use it if OTHER is a copy of a store")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::store_error})
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;

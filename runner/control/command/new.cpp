@@ -51,7 +51,7 @@ const Schema& type_schema(const SchemaSet& schemas, const std::string& kind,
   if (const Schema* schema = schemas.find(kind, type)) return *schema;
   const std::vector<std::string> types = schemas.types(kind);
   const auto near = nearest(type, types);
-  throw Error("new: there is no " + kind + " '" + type + "'; it can be " + alternatives(types) +
+  throw Error("new: there is no " + kind + " type '" + type + "'; choose " + alternatives(types) +
                   (near ? "; did you mean " + *near + "?" : ""),
               ExitCode::bad_recipe);
 }
@@ -350,11 +350,10 @@ int run_new(const Words& words, const Globals&) {
           "a HuggingFace folder (config.json, model.safetensors): take its model, tokenizer and "
           "weights",
           offer::folders)
-      .option(
-          "--path", "FILES", request.path,
-          "the data: a path, a glob, or the folder of prepared shards (default: with --from, the "
-          "exported run's text if present; else LibTorch's C++ headers)",
-          offer::files)
+      .option("--path", "FILES", request.path,
+              "the data: a path, a glob, or the folder of prepared shards (default: LibTorch's C++ "
+              "headers; with --from an export of exprun, the text of its run if present)",
+              offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "
           "or above it, the command also writes recipe.schema.json.")

@@ -92,20 +92,20 @@ int run_plot(const Words& words, const Globals& globals) {
               offer::sweeps)
       .option("--metric", "SERIES", asked.curves.series,
               "plot this series; may be repeated (default: train/loss and val/loss); series with "
-              "the same last word share a panel",
+              "the same name after the last / share a panel",
               offer::series)
       .option("--against", "AXIS", asked.against,
               "step (default), tokens, or time (without the pauses of a resumed run)",
               offer::one_of({"step", "tokens", "time"}))
       .option("--smooth", "FACTOR", asked.smoothing,
-              "smooth with an exponential moving average: 0 (none) to below 1")
+              "smooth with an exponential moving average; 0 (none) to 0.999...")
       .flag("--log-x", asked.curves.log_x, "logarithmic horizontal axis")
       .flag("--log-y", asked.curves.log_y, "logarithmic vertical axis")
       .option("--svg", "FILE", asked.svg, "write an SVG file instead", offer::files)
       .option("--png", "FILE", asked.png, "write a PNG file instead, or along with an SVG file",
               offer::files)
       .number("--scale", asked.scale,
-              "pixels of a PNG file per pixel of --width and --height (default: 2)", 1)
+              "a PNG file has this many times --width and --height (default: 2)", 1)
       .number("--width", asked.width,
               "characters per line (default: the terminal's, or 80); in a file: pixels (default: "
               "800)",
@@ -115,13 +115,13 @@ int run_plot(const Words& words, const Globals& globals) {
               "and 18 per curve)",
               1)
       .note(
-          "Gaps are values that are NaN or infinite, or that a logarithmic axis cannot show. A "
+          "Gaps mark values that are NaN or infinite, or that a logarithmic axis cannot show. A "
           "column of the plot shows the lowest and highest of its values, however many there "
           "are. Without colors, a letter marks the end of each curve.")
       .exit_codes(kReadsRuns)
       .example("exprun plot @last", "the losses of the newest run")
       .example("exprun plot quickstart --metric val/loss --smooth 0.6 --against tokens",
-               "all runs of a name")
+               "all runs with this name")
       .example("exprun plot --sweep @last", "the trials of the newest sweep")
       .example("exprun plot @last --metric lr --metric grad_norm --log-y --svg curves.svg",
                "for a paper")

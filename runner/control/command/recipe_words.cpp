@@ -115,8 +115,8 @@ void MachineOptions::add_to(Arguments& arguments) {
       .option("--rdzv-endpoint", "HOST:PORT", rdzv_endpoint_,
               "the address of machine 0 and a free port there")
       .note(
-          "Machines may start minutes apart. All others wait for machine 0 while its command "
-          "runs, even if it prepares data for hours, but only ten minutes if nothing is listening "
+          "Machines may start minutes apart. The others wait for machine 0 as long as its command "
+          "runs, even for hours of data preparation, but only ten minutes if nothing is listening "
           "at HOST:PORT. Machine 0 waits ten minutes for each of them, then ends with exit code "
           "75: run the same commands again.");
 }

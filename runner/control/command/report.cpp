@@ -32,11 +32,11 @@ void declare(AskedReport& asked, Arguments& arguments) {
               offer::sweeps)
       .option(
           "--metric", "NAME[:WHICH]", asked.metrics,
-          "show this series instead of the usual ones; WHICH is last (default), min, max or "
-          "at(STEP); or a usual heading, such as 'best val/loss'; may be repeated (default: the "
-          "metric of the sweep or of the recipes, val/loss and train/loss)")
+          "show this series instead of the default ones; WHICH is last (default), min, max or "
+          "at(STEP); or the heading of a default column, such as 'best val/loss'; may be repeated "
+          "(default: the metric of the sweep or of the recipes, val/loss and train/loss)")
       .option("--columns", "A,B", asked.columns,
-              "show these columns only; parameters and series are columns too; help lists them")
+              "show only these columns, parameters and series; '--columns help' lists the columns")
       .flag("--all-parameters", asked.all_parameters,
             "also show parameters that are the same in all runs")
       .option("--sort", "COLUMN", asked.sort,
@@ -64,13 +64,11 @@ void declare(AskedReport& asked, Arguments& arguments) {
       .example("exprun report", "every run of the store")
       .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
                "the five best matches")
-      .example(
-          "exprun report --metric val/loss:min --metric 'train/loss:at(2)' --sort val/loss:min",
-          "other metrics")
+      .example("exprun report --metric val/loss:min --metric 'train/loss:at(2)'", "other metrics")
       .example("exprun report --over-seeds --latex", "mean and deviation over seeds, for a paper")
       .example("exprun report --html report.html", "a page to open or to send to a colleague")
       .example("exprun report quickstart --csv > runs.csv",
-               "the runs of one name, for a spreadsheet");
+               "the runs with one name, for a spreadsheet");
 }
 
 std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& folder,
@@ -242,7 +240,7 @@ int run_report(const Words& words, const Globals& globals) {
   AskedReport asked;
   Arguments arguments(
       "report [NAME...]",
-      "Compares runs, the best first. Shows only the settings that differ between the runs.");
+      "Compares runs, best first. Shows only the settings that differ between the runs.");
   declare(asked, arguments);
   if (!arguments.parse(words)) return 0;
   require_matching_options(asked);

@@ -126,8 +126,8 @@ int run_resume(const Words& words, const Globals& globals) {
       .example("exprun resume @last run.steps=2000",
                "train longer, if that leaves past learning rates unchanged")
       .note(
-          "If the recipe does not say how often to evaluate, save and log, an extended run uses "
-          "the same intervals as a run of the new length, from its first new step on.");
+          "An extended run evaluates, saves and logs as often as a run of the new length would, "
+          "from its first new step on, unless its recipe says how often.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   const auto machine = machines.joined(overrides);

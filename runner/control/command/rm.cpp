@@ -107,7 +107,7 @@ int run_rm(const Words& words, const Globals& globals) {
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)
       .example("exprun rm @last", "the newest run")
-      .example("exprun rm 'mine-*'", "all runs whose names or folders begin so")
+      .example("exprun rm 'mine-*'", "all runs whose names or folders begin with mine-")
       .example("exprun rm --where 'state==\"failed\"'", "all that failed");
   if (!arguments.parse(words)) return 0;
   const UsedDiskReserve reserve(globals.store.reserve());

@@ -154,8 +154,8 @@ int run_recipe(const Words& words, const Globals& globals) {
   machines.add_to(arguments);
   arguments
       .note(
-          "Ctrl-C or SIGTERM saves, then exits; a second exits at once. A changed recipe starts a "
-          "new run and shows the changes.")
+          "Ctrl-C or SIGTERM saves, then exits; a second one exits at once. If the recipe has "
+          "changed, exprun starts a new run and shows the changes.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::diverged,
                    ExitCode::store_error, ExitCode::preempted, ExitCode::interrupted_int,
                    ExitCode::interrupted_term})
@@ -164,7 +164,7 @@ int run_recipe(const Words& words, const Globals& globals) {
                "in the background; exprun logs and exprun stop find it")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
-      .example("exprun recipes/quickstart.toml '~warmup' --new", "without its warm-up, once more");
+      .example("exprun recipes/quickstart.toml '~warmup' --new", "a new run, without warm-up");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
   const auto joined = machines.joined(overrides);

@@ -209,9 +209,10 @@ void Where::declare(Arguments& arguments) {
           "combine with and, or, not and parentheses; if repeated, all must be true")
       .note(
           "In EXPRESSION, the name of a series means its last value; for other values, write "
-          "min(val/loss), max(val/loss), last(lr) or at(val/loss, 100). tag(WORD) is true if the "
+          "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
           "run has that tag, has(NAME) if it has any value of NAME. If a parameter and a series "
-          "have the same name, the parameter is used. A comparison with a value that a run "
+          "have the same name, the parameter is used; last(lr) means the series. A comparison with "
+          "a value that a run "
           "does not have is false.");
 }
 

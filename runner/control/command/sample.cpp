@@ -291,7 +291,7 @@ int run_sample(const Words& words, const Globals& globals) {
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens at a low temperature")
-      .example("exprun sample @last --step best", "from the checkpoint with the best value")
+      .example("exprun sample @last --step best", "from the checkpoint with the best metric")
       .example("exprun sample @last --prompt \"Q: Why?\" 'stop=[\"\\n\"]'",
                "to the end of the line")
       .example("exprun sample assistant --instruction --prompt \"Name three colors.\"",

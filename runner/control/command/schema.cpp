@@ -71,14 +71,14 @@ int run_schema(const Words& words, const Globals&) {
       .optional_word("TABLE|KIND/TYPE|KEY", name,
                      "such as optimizer, optimizer/adamw or lr (default: all)", offered_names)
       .flag("--json", json,
-            "print JSON Schema: a list for a key, which may be in several tables; without a name, "
-            "the whole schema, for editors")
+            "print JSON Schema: of a key, a list with an entry for each table that has it; without "
+            "a name, the whole schema, for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "the keys of [schedule], and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")
       .example("exprun schema betas", "a key, in every table that has it")
       .example("exprun schema --json > recipe.schema.json",
-               "for editors: a recipe's first line is #:schema recipe.schema.json");
+               "for editors; begin recipes with #:schema recipe.schema.json");
   if (!arguments.parse(words)) return 0;
   const SchemaSet& schemas = SchemaSet::embedded();
   name = known_name(schemas, name);

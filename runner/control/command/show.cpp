@@ -281,7 +281,7 @@ int run_show(const Words& words, const Globals& globals) {
             "print and plot the learning rate of every group over the run")
       .flag("--json", asked.run.json,
             "print JSON: the hash, the recipe and, for a run, all that is known about it; with "
-            "--origin, where each key comes from; --diff and --schedule work too")
+            "--origin, where each key comes from; can be combined with --diff and --schedule")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)
@@ -289,7 +289,7 @@ int run_show(const Words& words, const Globals& globals) {
                "every value and where it comes from")
       .example("exprun show recipes/quickstart.toml lr=3e-4 --diff recipes/quickstart.toml",
                "what the change affects")
-      .example("exprun show @last > again.toml", "the newest run as a recipe of its own");
+      .example("exprun show @last > again.toml", "the recipe of the newest run, as a file");
   if (!arguments.parse(words)) return 0;
   require_fitting(asked);
   show(asked, globals);

@@ -217,7 +217,7 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
       .flag("--fail-fast", options.fail_fast,
-            "stop when a trial fails here; the others save and end")
+            "stop when a trial of this command fails; the others save and end")
       .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
@@ -226,7 +226,8 @@ int run_sweep(const Words& words, const Globals& globals) {
           "Ctrl-C "
           "stops the trials, which save their state; the same command continues them. The best "
           "trial "
-          "is chosen among those that finished; with several seeds, the best point by its mean.")
+          "is chosen among those that finished; with several seeds, the point with the best mean "
+          "is chosen.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})

@@ -43,7 +43,7 @@ std::vector<Cell> cells_of(const StoredSweep& sweep, int64_t now) {
 
 int run_sweep_ls(const Words& words, const Globals& globals) {
   TableFormat format;
-  Arguments arguments("sweep ls", "Lists the sweeps, the newest first.");
+  Arguments arguments("sweep ls", "Lists the sweeps, newest first.");
   format.declare(arguments);
   arguments.exit_codes(kFindsRuns).example("exprun sweep ls", "every sweep of the store");
   if (!arguments.parse(words)) return 0;

@@ -168,8 +168,8 @@ int run_sweep_show(const Words& words, const Globals& globals) {
   arguments
       .note(
           "The variance explained by an axis is the share of the metric's variance across finished "
-          "trials that it explains beyond the other axes, adjusted for its number of values. The "
-          "rest is due to interactions between axes, the seed and noise.")
+          "trials that is explained with this axis but not by the others alone, adjusted for its "
+          "number of values. The rest is due to interactions between axes, the seed and noise.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

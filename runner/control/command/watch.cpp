@@ -343,7 +343,7 @@ int run_watch(const Words& words, const Globals& globals) {
   arguments
       .optional_word("RUN|SWEEP", asked.what,
                      "a run (folder, id, name, @last), or else a sweep (default: the newest "
-                     "running)",
+                     "one running)",
                      offer::runs)
       .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last", offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
@@ -352,7 +352,7 @@ int run_watch(const Words& words, const Globals& globals) {
               offer::series)
       .flag("--once", asked.once, "print the current state and exit; needs no terminal")
       .note(
-          "Refreshes once a second, or less often if that would take more than 2% of the time. "
+          "Refreshes once a second, or less often if that would take more than 2% of a core. "
           "Watching changes nothing: the run continues after you quit.")
       .exit_codes(kFindsRuns)
       .example("exprun watch", "the newest active run or sweep")

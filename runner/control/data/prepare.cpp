@@ -56,7 +56,7 @@ Diagnostics unused_keys(const Table& dataset, const SplitSources& sources) {
   if (!texts) warn(kOfTexts, "JSON", "a record is a document");
   for (const char* key : kOfRecords)
     if (!records)
-      warn(key, "text", "write format = \"json_lines\" or \"json\" if they contain records");
+      warn(key, "text", "write format = \"json_lines\" or \"json\" if the sources contain records");
   return warnings;
 }
 

@@ -326,8 +326,9 @@ class Preparation {
 
   PreparedData told(PreparedData data) const {
     log_info("prepared " +
-             pluralize(token_count(data.train) + token_count(data.validation), "token") + " of " +
-             options_.tokenizer + " text, vocabulary " + std::to_string(*data.vocab_size));
+             pluralize(token_count(data.train) + token_count(data.validation), "token") + " (" +
+             options_.tokenizer + " tokenizer, vocabulary of " + with_thousands(*data.vocab_size) +
+             ")");
     return data;
   }
 

@@ -63,23 +63,17 @@ std::optional<KnownSpeed> speed_in(const Store& store, const RunRow& run, const 
     return std::nullopt;
   const auto speed = median_speed(store, run.id);
   if (!speed) return std::nullopt;
-  return KnownSpeed{*speed, run.folder};
+  return KnownSpeed{*speed, run.folder, {}};
 }
 
 }  // namespace
 
 std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe) {
-  const Values wanted = values_of(recipe);
-  for (const RunRow& run : store.runs())
-    if (auto speed = speed_in(store, run, wanted)) return speed;
-  return std::nullopt;
-}
-
-std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe& recipe) {
   // A store may have very many; those further back tell little.
   constexpr size_t kMostRead = 200, kMostCompared = 16;
   const Values wanted = values_of(recipe);
   const auto tokens = static_cast<double>(batch_tokens(recipe.root()).value_or(0));
+  const int64_t steps = run_steps(recipe.root(), {}).value_or(0);
   std::optional<KnownSpeed> fastest;
   std::vector<RunRow> runs = store.runs();
   if (runs.size() > kMostRead) runs.resize(kMostRead);
@@ -89,7 +83,8 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
     auto speed = speed_in(store, run, wanted);
     if (speed && ++compared > kMostCompared) break;
     if (!speed) continue;
-    if (run.state == RunState::finished && run.attempt == 1) {
+    // What a start costs is not to be multiplied.
+    if (run.state == RunState::finished && run.attempt == 1 && 2 * run.last_step >= steps) {
       const double training =
           static_cast<double>(run.last_step) * tokens / speed->tokens_per_second;
       const double other = std::max(0.0, run.seconds - training) /
@@ -99,9 +94,8 @@ std::optional<KnownSpeed> fastest_speed(const Store& store, const ResolvedRecipe
     if (!fastest || speed->tokens_per_second > fastest->tokens_per_second)
       fastest = std::move(speed);
   }
-  if (fastest)
-    fastest->other_seconds =
-        other_seconds.value_or(0) * static_cast<double>(run_steps(recipe.root(), {}).value_or(0));
+  if (fastest && other_seconds)
+    fastest->other_seconds = *other_seconds * static_cast<double>(steps);
   return fastest;
 }
 

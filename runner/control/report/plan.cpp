@@ -77,8 +77,12 @@ std::string epochs(const ordered_json& plan) {
 std::string time(const ordered_json& plan) {
   if (!plan.contains("time")) return "";
   const ordered_json& time = plan.at("time");
-  return plan_line("time", "about " + duration(time.at("seconds").get<double>()) +
-                               " of training, evaluations not counted, at " +
+  const auto seconds = time.at("seconds").get<double>();
+  const auto training = time.at("training_seconds").get<double>();
+  const std::string of_training = seconds > training
+                                      ? ", " + duration(training) + " of it training at "
+                                      : " of training, evaluations not counted, at ";
+  return plan_line("time", "about " + duration(seconds) + of_training +
                                with_thousands(time.at("tokens_per_second").get<int64_t>()) +
                                " tokens/s, the speed of " + time.at("run").get<std::string>());
 }

@@ -82,7 +82,7 @@ Diagnostics stops_before_the_end(const EarlyStop& rule, const ResolvedRecipe& tr
   const auto steps = run_steps(trial.root(), {});
   if (rule.rule == EarlyStop::Rule::none || !steps || rule.min_steps < *steps) return {};
   const std::string end = std::to_string(*steps);
-  return {{where, "a trial ends at step " + end + " and cannot be stopped early",
+  return {{where, "a trial ends at step " + end + ", too soon to be stopped early",
            "give a number of steps below " + end}};
 }
 

@@ -159,9 +159,9 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   std::string help = "use more data";
   if (fraction)
     help = "write validation_fraction = " + two_digits(*fraction) +
-           ", or 0 for no validation; or use more data";
+           " (or 0 for no validation), or use more data";
   if (longest > 0) help += ", or a length of at most " + std::to_string(longest);
-  if (!separate) help += "; a sequence needs one token more than its length";
+  if (!separate) help += ": a sequence of length N needs N + 1 tokens";
   std::vector<std::string> keys = {key, "dataset.path", "dataset.validation_fraction"};
   if (fraction && is_written(input.root, keys.back()))
     std::rotate(keys.begin(), keys.end() - 1, keys.end());

@@ -64,8 +64,7 @@ bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
 std::string help_for_series(const std::string& name, const std::vector<std::string>& there) {
   if (there.empty()) return "add an evaluation, such as [evaluation.val_loss]";
   if (const auto near = nearest(name, there)) return "did you mean '" + *near + "'?";
-  return (there.size() == 1 ? "the only measured series is " : "the measured series are ") +
-         listed(there);
+  return (there.size() == 1 ? "evaluations measure only " : "evaluations measure ") + listed(there);
 }
 
 }  // namespace exprun

@@ -42,7 +42,7 @@ constexpr Function kRange{"range", "range(stop), range(start,stop) or range(star
 constexpr Function kLinspace{"linspace", "linspace(first,last,count)"};
 constexpr Function kLogspace{"logspace", "logspace(first,last,count)"};
 constexpr Function kInterval{"interval", "interval(low,high)"};
-constexpr Function kLogUniform{"loguniform", "loguniform(low,high), the same as log:low..high"};
+constexpr Function kLogUniform{"loguniform", "log:low..high, the same as loguniform(low,high)"};
 
 // What a function is called with, and what its text is for diagnostics.
 struct Call {
@@ -70,7 +70,7 @@ std::optional<Call> call_of(const std::string& text, const Function& function,
     throw RecipeError(place(end + 1, text.size() - end - 1),
                       "unexpected text after the ')' of " + name, function.form);
   if (trimmed(text.substr(begin, end - begin)).empty())
-    throw RecipeError(all, name + "() has no values", function.form);
+    throw RecipeError(all, name + "() needs arguments", function.form);
   return Call{split_list(text, begin, end), function, place, all};
 }
 
@@ -116,7 +116,7 @@ std::vector<SweepValue> expand_range(const Call& call) {
   const double count = std::ceil((stop - start) / step - 1e-9);
   if (!(count >= 1))
     throw RecipeError(call.all, "the range is empty",
-                      "its values go from start to just before stop; are they swapped?");
+                      "its values go from start to just before stop; are start and stop swapped?");
   if (count > kMostValues)
     throw RecipeError(call.all, "the range has more than 100,000 values", "use a larger step");
   refuse_count_for_step(call, numbers);
@@ -179,7 +179,7 @@ std::vector<SweepValue> expand_space(const Call& call, bool is_log) {
                       "both ends are among the values");
   if (first == last)
     throw RecipeError(call.where(call.arguments[1]), "both ends are the same number",
-                      "write it alone");
+                      "write just that number");
   std::vector<SweepValue> values;
   for (int64_t i = 0; i < *count; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(*count - 1);

@@ -67,7 +67,7 @@ Diagnostic explain(const Found& found, const SourceSpan& where) {
   return {where,
           "'" + found.name + "' is already " +
               (found.of_headers ? "an array of tables" : "a value") + ", not a table",
-          "first on line " + std::to_string(found.line)};
+          "first given on line " + std::to_string(found.line)};
 }
 
 // What to say of a header that would make a table of what is none; nothing if no value is in its
@@ -248,7 +248,7 @@ Diagnostic twice(SourceSpan where, std::string_view name) {
   const std::string what =
       header ? "table [" + std::string(name) + "]" : "key '" + std::string(name) + "'";
   return {where, what + " is given twice",
-          earlier == 0 ? "" : "first on line " + std::to_string(earlier)};
+          earlier == 0 ? "" : "first given on line " + std::to_string(earlier)};
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {

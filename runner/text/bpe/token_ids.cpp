@@ -37,7 +37,7 @@ uint64_t key_of(std::string_view bytes) {
          part_of<uint8_t>(bytes, size - 1);
 }
 
-constexpr const char* kRemedy = "; fetch it again, or use another vocabulary";
+constexpr const char* kRemedy = "; fetch the file again, or use another vocabulary";
 
 Error error_of(const std::filesystem::path& file, const std::string& problem) {
   return Error("tokenizer: '" + file.string() + "' " + problem + kRemedy);

@@ -328,8 +328,8 @@ constexpr const char* kPostProcessor = "post_processor";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
   throw Error("tokenizer: '" + file.string() + "' " + what +
-              "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can "
-              "be reproduced exactly");
+              "; exprun supports plain byte-level BPE (ByteLevel, with or without Split and Digits "
+              "before it)");
 }
 
 // Of a file from elsewhere: steps are read by recursion.
@@ -406,20 +406,20 @@ class Reader {
       if (step.value("use_regex", true)) take_pattern(kGpt2Pattern);
       has_bytes_ = true;
     } else {
-      refuse("has a pre_tokenizer of the type " + type);
+      refuse("has the pre_tokenizer " + type);
     }
   }
 
   void read_split(const json& split) {
     const json& pattern = split.at("pattern");
-    if (!pattern.contains("Regex")) refuse("splits at a string");
+    if (!pattern.contains("Regex")) refuse("splits at a String, not a Regex");
     const auto text = pattern.at("Regex").get<std::string>();
     const auto behavior = split.at("behavior").get<std::string>();
     const bool inverted = split.value("invert", false);
     if (behavior == "Removed" && inverted && family_of(text) == PatternFamily::unknown)
       refuse("removes what its pattern does not match");
     if (!(behavior == "Isolated" && !inverted) && !(behavior == "Removed" && inverted))
-      refuse("splits with the behavior " + behavior + (inverted ? ", inverted" : ""));
+      refuse("splits with behavior " + behavior + (inverted ? " and invert = true" : ""));
     take_pattern(text);
   }
 
@@ -504,8 +504,8 @@ class Reader {
     if (token.is_null()) return;
     const uint64_t id = whole_id(token);
     if (id >= vocabulary_.tokens.size() || vocabulary_.tokens[id].empty())
-      throw ids_.error("begins every text with the token " + std::to_string(id) +
-                       ", which it does not have");
+      throw ids_.error("begins every text with token " + std::to_string(id) +
+                       ", which is not in its vocabulary");
     vocabulary_.begin_of_text = static_cast<uint32_t>(id);
   }
 

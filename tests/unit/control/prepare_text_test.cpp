@@ -315,7 +315,7 @@ TEST_CASE(
   CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==
         "data: record 2 of 'FILE' is not a JSON object");
   CHECK(message("b.jsonl", "{}", "template = \"a{b\"\n") ==
-        "template: '{' at character 2 does not begin a field; write {{ for a brace");
+        "template: '{' at character 2 does not begin a field; write {{ for a literal {");
   CHECK(message("b.txt.gz", gzip(std::string(5000, 'a')).substr(0, 30)) ==
         "data: 'FILE' is damaged gzip (it ends early); fetch or make it again");
   CHECK(message("b.zst", zstd(std::string(5000, 'a')).substr(0, 15)) ==

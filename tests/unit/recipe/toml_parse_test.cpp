@@ -106,5 +106,5 @@ TEST_CASE("toml: a large file with a mistake at its end is refused in good time"
   CHECK_FALSE(parse_toml(file(text), Origin::file, diagnostics));
   REQUIRE(diagnostics.size() == 1);
   CHECK(diagnostics[0].message == "key 'key_7' is given twice");
-  CHECK(diagnostics[0].help == "first on line 9");
+  CHECK(diagnostics[0].help == "first given on line 9");
 }

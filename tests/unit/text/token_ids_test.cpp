@@ -17,6 +17,6 @@ TEST_CASE("token ids: as many merges as there are ranks, no more") {
   CHECK_THROWS_WITH_AS(
       ids.add_merges(merges, "merges.txt"),
       "tokenizer: 'merges.txt' has 4,194,304 merges, but fewer than 2^22 fit; fetch "
-      "it again, or use another vocabulary",
+      "the file again, or use another vocabulary",
       Error);
 }

@@ -111,10 +111,10 @@ TEST_CASE("token shard: both magics and bare files are read") {
 TEST_CASE("token shard: a file that is no shard is told from one") {
   CHECK(complaint("") == "is empty; fetch or make it again");
   CHECK(complaint("abcd") ==
-        "has 4 bytes, fewer than a shard's header of 1,024; fetch or make it again, or write "
+        "has 4 bytes, fewer than the 1,024 of a shard's header; fetch or make it again, or write "
         "format = \"raw_uint16\" if it contains only tokens");
   CHECK(complaint(header({20240520, 1, 0}).substr(0, 8)) ==
-        "has 8 bytes, fewer than a shard's header of 1,024; fetch or make it again");
+        "has 8 bytes, fewer than the 1,024 of a shard's header; fetch or make it again");
   CHECK(complaint(header({7, 1, 0})) ==
         "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it contains "
         "only tokens, write format = \"raw_uint16\"");

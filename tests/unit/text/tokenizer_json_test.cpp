@@ -26,8 +26,8 @@ std::string refused(const json& tokenizer) {
   const auto file = folder.write("tokenizer.json", tokenizer.dump());
   const std::string head = "tokenizer: '" + file.string() + "' ";
   const std::string tail =
-      "; only byte-level BPE (ByteLevel, with or without Split and Digits before it) can be "
-      "reproduced exactly";
+      "; exprun supports plain byte-level BPE (ByteLevel, with or without Split and Digits before "
+      "it)";
   try {
     load_bpe_tokenizer(file);
   } catch (const Error& error) {
@@ -85,7 +85,7 @@ TEST_CASE("tokenizer.json: the order of its steps and what they drop are refused
         "removes what its pattern does not match");
   CHECK(refused(
             small_tokenizer(in_sequence({split_at("a|b", "Isolated", true), byte_level(false)}))) ==
-        "splits with the behavior Isolated, inverted");
+        "splits with behavior Isolated and invert = true");
   const std::string gpt2 =
       R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
   CHECK(refused(small_tokenizer(
@@ -178,10 +178,11 @@ TEST_CASE("tokenizer.json: a prompt begins with the token that a template has be
   CHECK(prompt(sequence, "ab") == Tokens{256, 'a', 'b'});
   sequence["post_processor"] = bytes;
   CHECK(prompt(sequence, "ab") == Tokens{'a', 'b'});
-  CHECK_THROWS_WITH_AS(load(with({begin, text}, 300)),
-                       doctest::Contains("' begins every text with the token 300, which it does "
-                                         "not have; fetch it again, or use another vocabulary"),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      load(with({begin, text}, 300)),
+      doctest::Contains("' begins every text with token 300, which is not in "
+                        "its vocabulary; fetch the file again, or use another vocabulary"),
+      Error);
 }
 
 TEST_CASE("tokenizer.json: an id is a whole number") {
@@ -189,11 +190,12 @@ TEST_CASE("tokenizer.json: an id is a whole number") {
   const std::filesystem::path file = folder.path() / "tokenizer.json";
   const auto expect_refused = [&](const json& tokenizer, const std::string& id) {
     folder.write("tokenizer.json", tokenizer.dump());
-    CHECK_THROWS_WITH_AS(load_bpe_tokenizer(file),
-                         ("tokenizer: '" + file.string() + "' has the id " + id +
-                          ", which is not an integer; fetch it again, or use another vocabulary")
-                             .c_str(),
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        load_bpe_tokenizer(file),
+        ("tokenizer: '" + file.string() + "' has the id " + id +
+         ", which is not an integer; fetch the file again, or use another vocabulary")
+            .c_str(),
+        Error);
   };
   for (const json& id : {json(5e72), json(-1), json(1.5), json("7"), json(nullptr)}) {
     json tokenizer = small_tokenizer(byte_level());

@@ -58,7 +58,7 @@ void check_takes(const OptimizerGroup& group, std::string_view key, const std::s
       if (parameter.kind != ParameterClass::matrix)
         throw group.section.error(key,
                                   "optimizer '" + type + "' updates only matrices, but '" +
-                                      parameter.name + "' is of class " + to_string(parameter.kind),
+                                      parameter.name + "' has class " + to_string(parameter.kind),
                                   remedy);
 }
 
