@@ -28,6 +28,14 @@ RunState run_state(const std::string& name) {
   throw std::logic_error("store: no run state is called '" + name + "'");
 }
 
+bool ended_early(const RunRow& run) {
+  return run.state == RunState::finished && !run.message.empty();
+}
+
+const char* state_text(const RunRow& run) {
+  return ended_early(run) ? "finished early" : to_string(run.state);
+}
+
 namespace {
 
 std::optional<int> optional_int(Query& query, int column) {

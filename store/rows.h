@@ -102,6 +102,12 @@ struct RunRow {
   std::string origin;                 // of a fork, as JSON; empty otherwise
 };
 
+// Finished before its last step, as run.early_stop has it.
+bool ended_early(const RunRow& run);
+
+// The name of its state, for people: "finished early" too.
+const char* state_text(const RunRow& run);
+
 // "step 40 of quickstart-1a2b3c4d", of RunRow::origin; empty for a run that is no fork.
 std::string describe_origin(const std::string& origin);
 int64_t origin_step(const std::string& origin);  // 40; 0 for a run that is no fork

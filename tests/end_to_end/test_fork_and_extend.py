@@ -110,6 +110,51 @@ class Extend(LaterTraining):
         self.assertEqual(self.rows("SELECT steps, last_step FROM runs"), [(25, 25)])
 
 
+class EarlyStop(LaterTraining):
+    words = ("evaluation.val_loss.every=1 step", "run.early_stop.min_delta=10.0")
+
+    def setUp(self):
+        super().setUp()
+        self.exprun("tiny.toml", "run.early_stop.patience=2", *self.words)
+        self.run_ = self.newest()
+        self.why = "ended early at step 2: val/loss has not improved by more than 10 in 2 evaluations; its best is "
+
+    def test_it_is_told_wherever_the_state_is(self):
+        name = self.run_.name
+        self.assertEqual(self.rows("SELECT state, last_step, level, kind FROM runs JOIN event USING (run) WHERE kind = 'end'"),
+                         [("finished", 2, "info", "end")])
+        self.assertIn("  finished early  ", self.exprun("ls").out)
+        self.assertEqual([run["state"] for run in json.loads(self.exprun("ls", "--state", "finished", "--json").out)], ["finished"])
+        shown = self.exprun("show", name).out
+        self.assertRegex(shown, rf"\n# state       finished early at step 2 of \d+, exit code 0\n# because     {self.why}")
+        self.assertIn("  finished early  ", self.exprun("report").out)
+        self.assertIn(f"\n  because     {self.why}", self.exprun("tiny.toml", "run.early_stop.patience=2", *self.words).out)
+        self.assertIn(f"{name}: finished early: {self.why[:60]}", self.exprun("watch", name, "--once").out)
+        said = self.exprun("sweep", "tiny.toml", "lr=1e-2,1e-3", "run.early_stop.patience=2", *self.words).err
+        self.assertRegex(said, rf"finished early, best val/loss [^\n]*: {self.why}")
+        self.assertRegex(self.exprun("sweep", "show", "1").out, rf"  finished early  +2/\d+ .*{self.why}")
+
+    def test_more_patience_continues_it_as_if_there_had_been_more_from_the_start(self):
+        name = self.run_.name
+        result = self.exprun("resume", "@last")
+        self.assertIn(f"{name}: finished early\n  because     {self.why}", result.out)
+        self.assertIn(f"nothing to do: the run ended early; `exprun resume {name} run.early_stop.patience=4` continues it\n", result.err)
+        self.assertRegex(self.refused("resume", name, "run.steps=400"),
+                         rf"exprun: error: resume: {name} {self.why}.*\n  more steps do not continue it; add run\.early_stop\.patience=4\n")
+        self.assertIn("cannot continue with a different recipe:\n  run.early_stop.patience: 2 -> 1\n",
+                      self.refused("resume", name, "run.early_stop.patience=1"))
+        self.assertIn(f"continuing {name} (finished early) from step 2 of ", self.exprun("resume", name, "run.early_stop.patience=5").err)
+        self.exprun("--store", "whole", "tiny.toml", "run.early_stop.patience=5", *self.words)
+        self.assertEqual(self.losses(self.run_), self.losses(self.newest("whole"), "whole"))
+        self.assert_same_end(self.run_, self.newest("whole"), 5)
+        columns = "SELECT recipe_hash, state, last_step, message FROM runs"
+        self.assertEqual(self.rows(columns), self.rows(columns, store="whole"))
+
+    def test_without_early_stopping_it_trains_to_its_end(self):
+        self.exprun("resume", "@last", "~run.early_stop", "run.steps=8")
+        self.assertEqual(self.rows("SELECT state, last_step, message FROM runs"), [("finished", 8, "")])
+
+
 class Fork(LaterTraining):
     def test_a_fork_is_another_experiment_than_a_run_with_its_recipe(self):
         self.exprun("tiny.toml", "steps=10")

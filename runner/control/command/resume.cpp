@@ -23,7 +23,7 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
                          const Words& overrides, bool has_checkpoint) {
   std::string changes;
   const auto all = differences(before, now);
-  if (is_extension(all) && before.hash() == run.recipe_hash) return;
+  if (is_extension(before, now) && before.hash() == run.recipe_hash) return;
   for (const Difference& difference : all)
     changes += "\n  " + difference.path + ": " + set_or_not(difference.a) + " -> " +
                set_or_not(difference.b);
@@ -45,11 +45,27 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "
-          "metrics.every, run.tags) and the length of the run; `exprun rerun " +
+          "metrics.every, run.tags), the length of the run and, to a higher value, "
+          "run.early_stop.patience; `exprun rerun " +
           with + "` trains a new run with the change" +
           (has_checkpoint ? ", `exprun fork " + with + longer + "` one that goes on from here"
                           : ""),
       ExitCode::bad_recipe);
+}
+
+// The trainer would end it again where it stands.
+void require_patience(const RunRow& run, const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  if (!ended_early(run) || waits_longer(before, now)) return;
+  throw Error("resume: " + run.folder + ' ' + run.message +
+                  "\n  more steps do not continue it; add " + more_patience(before),
+              ExitCode::bad_recipe);
+}
+
+std::string why_nothing_is_to_do(const RunRow& run, const ResolvedRecipe& recipe,
+                                 const Globals& globals) {
+  if (!ended_early(run)) return "nothing to do: the run is finished";
+  return "nothing to do: the run ended early; `exprun resume " + shell_quoted(run.folder) + ' ' +
+         more_patience(recipe) + store_option(globals.store) + "` continues it";
 }
 
 void require_ended(const RunRow& run) {
@@ -89,13 +105,16 @@ Performed resume(const std::string& reference, const Words& overrides,
   request.begun = begun;
   require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty());
   require_ended(run);
-  request.extends = is_extension(differences(before, request.resolved));
-  if (request.extends && !joined && run.state == RunState::finished)
-    require_ranks_for_one_machine(store, run, "resume", overrides);
-  if (request.extends) require_same_past(globals.store, run, text_before, request.text, overrides);
+  request.extends = is_extension(before, request.resolved);
+  if (request.extends) {
+    if (!joined && run.state == RunState::finished)
+      require_ranks_for_one_machine(store, run, "resume", overrides);
+    require_patience(run, before, request.resolved);
+    require_same_past(globals.store, run, text_before, request.text, overrides);
+  }
   if (run.state == RunState::finished && !request.extends) {
     print(run_result(reported_run(store, run), shown_folder(globals.store, run)));
-    log_info("nothing to do: the run is finished");
+    log_info(why_nothing_is_to_do(run, before, globals));
     return {0, false};
   }
   return performed(launch_again(store, globals.store, request, run));
@@ -110,10 +129,11 @@ int run_resume(const Words& words, const Globals& globals) {
   Arguments arguments(
       "resume RUN [key=value...] [--detach]",
       "Continues a run from its newest complete checkpoint, whatever ended it. With a "
-      "different run.steps or run.length, the run continues to that length.");
+      "different run.steps or run.length, the run continues to that length; with a higher "
+      "run.early_stop.patience, a run that ended early goes on.");
   arguments.run_word(reference)
       .words("key=value...", overrides,
-             "a new length (run.steps=200), or changes that do not affect results "
+             "a new length (run.steps=200), more patience, or changes that do not affect results "
              "(checkpoint.every=\"5 steps\")",
              offer::changes)
       .flag("--detach", detach, kDetachHelp);

@@ -188,7 +188,7 @@ class Watch {
     const auto series = store_.series(run.id);
     Dashboard seen;
     seen.title =
-        run.folder + ": " + to_string(run.state) + (run.message.empty() ? "" : ": " + run.message);
+        run.folder + ": " + state_text(run) + (run.message.empty() ? "" : ": " + run.message);
     seen.fraction = part(run.last_step, run.steps);
     seen.progress = {{"step " + std::to_string(run.last_step) + "/" + std::to_string(run.steps)},
                      {elapsed(run), 1}};

@@ -56,8 +56,8 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
             "   generates text with it";
   else
     next += "\n  exprun show" + name + store + "   shows the details of this run";
-  // One that stopped early has no need of more steps; other ranks are to be started by hand.
-  if (run.last_step == run.steps && !request.joined)
+  // One that ended early has no need of more steps; other ranks are to be started by hand.
+  if (!ended_early(run) && !request.joined)
     next += "\n  " + offer_of_twice_the_length(run, request.resolved, store);
   log_info(next);
 }

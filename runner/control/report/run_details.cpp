@@ -59,8 +59,8 @@ std::string pairs(const ordered_json& object) {
 }
 
 std::string standing(const RunRow& run) {
-  std::string text = std::string(to_string(run.state)) + " at step " +
-                     std::to_string(run.last_step) + " of " + std::to_string(run.steps);
+  std::string text = std::string(state_text(run)) + " at step " + std::to_string(run.last_step) +
+                     " of " + std::to_string(run.steps);
   if (run.exit_code) text += ", exit code " + std::to_string(*run.exit_code);
   return text;
 }
@@ -253,7 +253,7 @@ std::string loss_line(const std::string& name, const std::optional<SeriesRow>& s
 
 std::string run_result(const ReportedRun& reported, const std::string& folder) {
   const RunRow& run = reported.run;
-  std::string text = run.folder + ": " + to_string(run.state) + '\n';
+  std::string text = run.folder + ": " + state_text(run) + '\n';
   if (!run.message.empty()) text += result_line("because", run.message);
   text += result_line("steps", with_thousands(run.last_step) + " of " + with_thousands(run.steps));
   text += loss_line("val loss", reported.val_loss);

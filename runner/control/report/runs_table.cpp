@@ -25,8 +25,11 @@ Cell state_cell(RunState state) {
 }
 
 Cell state_cell(const RunRow& run) {
-  if (run.state != RunState::running || !on_another_host(run)) return state_cell(run.state);
-  return Cell::word("unknown", Tone::active);
+  if (run.state == RunState::running && on_another_host(run))
+    return Cell::word("unknown", Tone::active);
+  Cell cell = state_cell(run.state);
+  cell.text = state_text(run);
+  return cell;
 }
 
 Cell state_cell(const RunRow& run, int64_t now_ms) {

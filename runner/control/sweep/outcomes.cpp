@@ -51,7 +51,7 @@ std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64
 
 std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run) {
   const bool diverged = run.state == RunState::diverged;
-  std::string text = to_string(run.state);
+  std::string text = state_text(run);
   if (diverged) text += " at step " + std::to_string(run.last_step);
   const bool is_last = objective_of(plan).summary == Summary::last;
   if (const auto score = best_score(store, plan, run.id))

@@ -99,7 +99,7 @@ TrainingResult Trainer::run(Position start) {
     if (!evaluate_due()) return finish(End::stopped);
     if (position_.step >= pipeline_.plan.timeline.steps) return finish(End::finished);
     if (is_out_of_patience()) {
-      links_.recorder.event("info", "early_stop", early_stop(pipeline_.plan.best, position_));
+      message_ = early_stop(pipeline_.plan.best, position_);
       return finish(End::finished);
     }
     if (!is_saved() && saving_is_due()) save();

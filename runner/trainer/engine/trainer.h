@@ -44,7 +44,7 @@ struct TrainingResult {
   End end = End::finished;
   StopRequest stop = StopRequest::none;
   Position position;
-  std::string message;  // why it diverged
+  std::string message;  // why it diverged, or was finished before its last step
 };
 
 class Trainer {

@@ -49,7 +49,7 @@ void require_same_data(const RunRow& run, const PreparedData& data) {
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {
   const std::string from = from_step ? "step " + std::to_string(from_step) : "the start";
-  log_info("continuing " + run.folder + " (" + to_string(run.state) + ") from " + from + " of " +
+  log_info("continuing " + run.folder + " (" + state_text(run) + ") from " + from + " of " +
            pluralize(steps, "step"));
 }
 

@@ -14,6 +14,9 @@
 namespace exprun {
 namespace {
 
+constexpr std::string_view kEarlyStop = "run.early_stop.";
+constexpr std::string_view kPatience = "run.early_stop.patience";
+
 std::string command_with(const std::string& command, const RunRow& run,
                          const std::vector<std::string>& words) {
   std::string text = "`exprun " + command + ' ' + shell_quoted(run.folder);
@@ -51,12 +54,25 @@ int64_t completed_steps(const RunFolder& folder) {
 
 }  // namespace
 
-bool is_extension(const std::vector<Difference>& differences) {
-  return !differences.empty() &&
-         std::all_of(differences.begin(), differences.end(), [](const Difference& difference) {
-           return difference.path == "run.steps" || difference.path == "run.length" ||
-                  difference.path == "schedule.decay_until";
-         });
+bool is_extension(const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  const auto all = differences(before, now);
+  const bool waits = waits_longer(before, now);
+  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const Difference& difference) {
+    const std::string& path = difference.path;
+    const bool is_of_waiting =
+        path == kPatience || (path.starts_with(kEarlyStop) && difference.b.empty());
+    return path == "run.steps" || path == "run.length" || path == "schedule.decay_until" ||
+           (waits && is_of_waiting);
+  });
+}
+
+bool waits_longer(const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  const auto was = integer_at(before.root(), kPatience), is = integer_at(now.root(), kPatience);
+  return was && (!is || *is > *was);
+}
+
+std::string more_patience(const ResolvedRecipe& recipe) {
+  return std::string(kPatience) + "=" + std::to_string(2 * *integer_at(recipe.root(), kPatience));
 }
 
 void require_same_past(const StoreFolder& folder, const RunRow& run, const RecipeText& before,

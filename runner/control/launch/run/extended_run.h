@@ -1,5 +1,6 @@
-// Extending a run: it trains on with another length. Allowed where the schedule would have given
-// the completed steps the same learning rates, so that the run equals one of the new length.
+// Extending a run: it trains on with another length, or where early stopping ended it. Allowed
+// where the completed steps would have been the same, learning rates too, so that the run equals
+// one that began with the new recipe.
 #pragma once
 
 #include <string>
@@ -11,14 +12,21 @@
 
 namespace exprun {
 
-// Whether only run.steps, run.length or schedule.decay_until differ.
-bool is_extension(const std::vector<Difference>& differences);
+// Whether all that differs is the length (run.steps, run.length, schedule.decay_until) and early
+// stopping that waits_longer().
+bool is_extension(const ResolvedRecipe& before, const ResolvedRecipe& now);
+
+// Whether early stopping has more patience, or is no more: it ends no run where it did before.
+bool waits_longer(const ResolvedRecipe& before, const ResolvedRecipe& now);
 
 // Compares the factors of every step up to the newest checkpoint, exactly. `words` are the changes
 // as they were typed. Throws Error that names the first step whose rate would have been another,
 // or that nothing is left to train.
 void require_same_past(const StoreFolder& folder, const RunRow& run, const RecipeText& before,
                        const RecipeText& now, const std::vector<std::string>& words);
+
+// The change by which a run that ended early goes on: twice its patience.
+std::string more_patience(const ResolvedRecipe& recipe);
 
 // What trains a finished run twice as long, for a list of commands that come next: resume where a
 // longer run has the same rates so far, as far as the recipe alone says, or else fork. `store` is

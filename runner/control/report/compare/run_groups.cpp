@@ -52,14 +52,15 @@ std::optional<std::string> with_common_exponent(double mean, double deviation) {
 
 // "finished", or "2 of 3 finished"
 Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group) {
-  const RunState first = runs[group.front()].run.state;
-  const auto like = [&](RunState state) {
-    return static_cast<size_t>(std::count_if(
-        group.begin(), group.end(), [&](size_t run) { return runs[run].run.state == state; }));
+  const RunRow& first = runs[group.front()].run;
+  const auto is_like_first = [&](size_t run) {
+    return runs[run].run.state == first.state && ended_early(runs[run].run) == ended_early(first);
   };
-  if (like(first) == group.size()) return state_cell(runs[group.front()].run);
-  return Cell::word(std::to_string(like(RunState::finished)) + " of " +
-                    std::to_string(group.size()) + " finished");
+  if (std::all_of(group.begin(), group.end(), is_like_first)) return state_cell(first);
+  const auto finished = std::count_if(group.begin(), group.end(), [&](size_t run) {
+    return runs[run].run.state == RunState::finished;
+  });
+  return Cell::word(std::to_string(finished) + " of " + std::to_string(group.size()) + " finished");
 }
 
 Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {

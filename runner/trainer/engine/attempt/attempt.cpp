@@ -119,7 +119,8 @@ void Recording::begin(const std::optional<Position>& start) {
 
 void Recording::end(const TrainingResult& result) {
   metrics_.flush();
-  if (!result.message.empty()) event("error", "end", result.message);
+  const bool finished = result.end == TrainingResult::End::finished;
+  if (!result.message.empty()) event(finished ? "info" : "error", "end", result.message);
   show_progress_line("");
   for (const std::string& line : end_summary(attempt_.pipeline(), progress_, result, run_))
     log_info(line);

@@ -233,7 +233,8 @@ std::string data_line(const Pipeline& pipeline, const PreparedData& data) {
 }
 
 const char* ending(const TrainingResult& result) {
-  if (result.end == TrainingResult::End::finished) return "finished";
+  if (result.end == TrainingResult::End::finished)
+    return result.message.empty() ? "finished" : "finished early";
   if (result.end == TrainingResult::End::diverged) return "diverged";
   return result.stop == StopRequest::preempt ? "preempted" : "interrupted";
 }

@@ -67,7 +67,7 @@ void record_end(const StoredRun& run, ExitCode code, const std::string& message)
                       {},          message};
   record(run, end, [&](Store& store) {
     std::string why = message;
-    for (const EventRow& event : store.events(run.id))  // a divergence has been told already
+    for (const EventRow& event : store.events(run.id))  // the trainer may have said why
       if (message.empty() && event.kind == "end" && event.attempt == run.attempt) why = event.text;
     store.end_attempt(run.id, end.state, end.exit_code, {}, why);
   });
