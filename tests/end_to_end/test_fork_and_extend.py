@@ -156,6 +156,21 @@ class EarlyStop(LaterTraining):
 
 
 class Fork(LaterTraining):
+    def test_a_text_that_was_edited_is_a_difference(self):
+        self.exprun("tiny.toml", "steps=2")
+        origin = self.newest().name
+        text = (self.folder / "text.txt").read_text()
+        self.write("text.txt", text[:-40])
+        changed = "data: text.txt has changed since\n"
+        self.assertIn(f"new run; differs from {origin}: run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
+        self.assertIn(f"new run; differs from {origin}: {changed}", self.exprun("rerun", origin).err)
+        self.write("text.txt", text + "~~~~~~~~")
+        said = self.refused("fork", origin, "steps=3")
+        self.assertIn(f"fork: the checkpoint of step 2 of {origin} does not fit the changed data:\n  {changed}parameters:\n", said)
+        said = self.refused("tiny.toml", "steps=1", "warmup=0 steps", f"init_from={origin}")
+        self.assertRegex(said, r"\n  text\.txt has changed since they were trained\n")
+        self.assertRegex(self.refused("resume", origin, "steps=3", code=1), r"\(fingerprint \w{8}, now \w{8}; text\.txt has changed since\)")
+
     def test_a_fork_is_another_experiment_than_a_run_with_its_recipe(self):
         self.exprun("tiny.toml", "steps=10")
         origin = self.newest().name

@@ -34,8 +34,10 @@ Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& requ
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return begin_again(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
-  const std::string difference =
-      request.trial ? "" : difference_from_known(store, request.resolved, source_of(request));
+  const std::string difference = request.trial
+                                     ? ""
+                                     : difference_from_known(store, folder, request.resolved,
+                                                             prepared.data, source_of(request));
   if (!difference.empty()) log_info(difference);
   return begin_new_run(store, folder, request, prepared);
 }

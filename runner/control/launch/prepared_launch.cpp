@@ -10,6 +10,7 @@
 #include "control/launch/provenance.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/run/weights_meaning.h"
 #include "control/launch/trainer_program.h"
 #include "recipe/quantities.h"
@@ -39,6 +40,16 @@ fs::path first_weights(const ResolvedRecipe& resolved, const LaunchRequest& requ
   if (request.origin) return request.origin->checkpoint.path;
   if (request.trial || !resolved.find("model.init_from")) return {};
   return resolved.section("model").get<std::string>("init_from");
+}
+
+// Of those of a run whose text was edited since, that it was.
+void require_fitting_weights(const fs::path& weights, const RecipeText& text,
+                             const PreparedData& data, const DatasetInfo& dataset_info) {
+  Diagnostics misfits = problems_of_weights(text, dataset_info);
+  if (misfits.empty()) return;
+  const std::string sources = changed_sources(data, {weights.parent_path().parent_path()});
+  if (!sources.empty()) misfits.front().message += "\n  " + sources + " they were trained";
+  throw RecipeError(std::move(misfits));
 }
 
 }  // namespace
@@ -84,13 +95,14 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   if (request.origin && !run)
-    require_usable(*request.origin, request.text, resolved, steps, dataset_info);
+    require_usable(*request.origin, request.text, resolved, steps, dataset_info,
+                   changed_sources(data, folder.run(request.origin->run.folder)));
   // Of a sweep's trials that is known before the first begins.
   const bool begins_with_weights = !run && !request.origin && resolved.find("model.init_from");
+  const auto weights = first_weights(resolved, request);
   if (begins_with_weights && !request.trial)
-    if (Diagnostics misfits = problems_of_weights(request.text, dataset_info); !misfits.empty())
-      throw RecipeError(std::move(misfits));
-  if (const auto weights = first_weights(resolved, request); !run && !weights.empty()) {
+    require_fitting_weights(weights, request.text, data, dataset_info);
+  if (!run && !weights.empty()) {
     warn_of_other_characters(weights, data);
     if (const auto warnings = other_model(weights, resolved); !warnings.empty())
       show_diagnostics(warnings);

@@ -67,18 +67,20 @@ TEST_CASE("difference: what one of them changed is shown with the default of the
                              {"run.seed", "1337", false},
                              {"model.bias", "false", true},
                              {"run.device", "\"auto\"", false}},
-                            "a-1") ==
+                            "a-1", "") ==
         "new run; differs from a-1: optimizer.lr: 0.1 (was 0.01), run.seed: 2 (was 1337), "
         "model.bias: true (was false)");
-  CHECK(describe_difference({}, {{"model.window", "8", true}}, "a-1") ==
+  CHECK(describe_difference({}, {{"model.window", "8", true}}, "a-1", "") ==
         "new run; differs from a-1: model.window: not set (was 8)");
-  CHECK(describe_difference({}, {}, "a-1") == "new run, with the same settings as a-1");
+  CHECK(describe_difference({}, {}, "a-1", "") == "new run, with the same settings as a-1");
+  CHECK(describe_difference({}, {}, "a-1", "text.txt has changed since") ==
+        "new run; differs from a-1: data: text.txt has changed since");
 }
 
 TEST_CASE("difference: a long list is cut") {
   std::vector<ParameterRow> now;
   for (const char* key : {"a", "b", "c", "d", "e", "f"}) now.push_back({key, "1", true});
-  CHECK(describe_difference(now, {}, "r").ends_with("d: 1 (was not set) and 2 more"));
+  CHECK(describe_difference(now, {}, "r", "").ends_with("d: 1 (was not set) and 2 more"));
 }
 
 TEST_CASE("uid: 32 hex digits, never the same, eight of them in the folder") {

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/run/run_lock.h"
 #include "store/end_record.h"
 
@@ -38,11 +39,13 @@ void require_unchanged(const Store& store, const RunRow& run) {
               "); run the same command again to continue from there");
 }
 
-void require_same_data(const RunRow& run, const PreparedData& data) {
+void require_same_data(const RunRow& run, const RunFolder& folder, const PreparedData& data) {
   if (run.data_fingerprint == data.fingerprint) return;
+  const std::string sources = changed_sources(data, folder);
   throw Error(
       "launch: the data of " + run.folder + " has changed since it began (fingerprint " +
       run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
+      (sources.empty() ? "" : "; " + sources) +
       "), or this version of exprun prepares it differently; bring the old data back, continue "
       "with the version that began it, or start a new run: exprun RECIPE --new");
 }
@@ -78,7 +81,7 @@ Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest
   const RunFolder run_folder = folder.run(run.folder);
   FileLock lock = lock_to_continue(store, run_folder, run);
   require_unchanged(store, run);
-  require_same_data(run, prepared.data);
+  require_same_data(run, run_folder, prepared.data);
   const auto& checkpoint = prepared.checkpoint;
   const int64_t from_step = checkpoint ? checkpoint->step : 0;
   reserve_end_record(lock.fd());

@@ -86,8 +86,8 @@ std::string to_json(const ForkOrigin& origin) {
 }
 
 void require_usable(const ForkOrigin& origin, const RecipeText& text,
-                    const ResolvedRecipe& resolved, int64_t steps,
-                    const DatasetInfo& dataset_info) {
+                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info,
+                    const std::string& changed_sources) {
   const int64_t step = origin.checkpoint.step;
   if (steps <= step)
     throw Error("fork: nothing is left to train: the checkpoint is of step " +
@@ -97,9 +97,12 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   const auto differences = compare_with_checkpoint(text, origin.checkpoint.path, dataset_info);
   const auto of_model = differences.at("model").get<std::vector<std::string>>();
   const auto of_optimizer = differences.at("optimizer").get<std::vector<std::string>>();
+  const std::string changes = changes_between(origin.recipe, resolved);
+  const bool is_of_data = changes.empty() && !changed_sources.empty();
   std::string said = "fork: the checkpoint of step " + with_thousands(step) + " of " +
-                     origin.run.folder +
-                     " does not fit the changed recipe:" + changes_between(origin.recipe, resolved);
+                     origin.run.folder + " does not fit the changed " +
+                     (is_of_data ? "data:" : "recipe:") + changes;
+  if (!changed_sources.empty()) said += "\n  data: " + changed_sources;
   if (!of_model.empty()) {
     said += "\nparameters:";
     add(said, of_model);

@@ -24,9 +24,10 @@ struct ForkOrigin {
 std::string to_json(const ForkOrigin& origin);
 
 // Throws Error that lists every tensor that `text` would make otherwise, or says that nothing is
-// left to train in `steps`.
+// left to train in `steps`. `changed_sources` (run_data.h) are named as a cause.
 void require_usable(const ForkOrigin& origin, const RecipeText& text,
-                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info);
+                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info,
+                    const std::string& changed_sources);
 
 // Puts the checkpoint into the new run's folder, as one of that run: tensors as hard links where
 // the file system can. What its recipe or data make meaningless is dropped. Returns where it lies.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "control/launch/run/new_run.h"
+#include "control/launch/run/run_data.h"
 
 namespace exprun {
 namespace {
@@ -40,19 +41,27 @@ std::string differing_parameters(const Parameters& now, const Parameters& before
 }
 
 std::string describe_difference(const Parameters& now, const Parameters& before,
-                                const std::string& run) {
-  const std::string text = differing_parameters(now, before);
+                                const std::string& run, const std::string& data) {
+  std::string text = differing_parameters(now, before);
+  if (!data.empty()) text += (text.empty() ? "data: " : ", data: ") + data;
   if (text.empty()) return "new run, with the same settings as " + run;
   return "new run; differs from " + run + ": " + text;
 }
 
-std::string difference_from_known(const Store& store, const ResolvedRecipe& resolved,
+std::string difference_from_known(const Store& store, const StoreFolder& folder,
+                                  const ResolvedRecipe& resolved, const PreparedData& data,
                                   std::optional<RunRow> source) {
   const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
   if (!source && !runs.empty()) source = runs.front();
   if (!source) return "";
-  return describe_difference(parameter_rows(resolved), store.parameters(source->id),
-                             source->folder);
+  const Parameters now = parameter_rows(resolved), before = store.parameters(source->id);
+  const auto keys = changed_in_either(now, before);
+  const bool keys_of_data_differ = std::any_of(keys.begin(), keys.end(), [&](const auto& path) {
+    return path.starts_with("dataset.") && value_in(now, path) != value_in(before, path);
+  });
+  return describe_difference(
+      now, before, source->folder,
+      data_difference(data, *source, folder.run(source->folder), keys_of_data_differ));
 }
 
 }  // namespace exprun

@@ -1,13 +1,15 @@
-// What a run does otherwise than another, by the keys of their recipes.
+// What a run does otherwise than another, by the keys of their recipes and by their data.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"
 #include "store/store.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 
@@ -17,12 +19,14 @@ std::string differing_parameters(const std::vector<ParameterRow>& now,
                                  const std::vector<ParameterRow>& before);
 
 // "new run; differs from quickstart-1a2b3c4d: optimizer.lr: 0.0003 (was 0.001)", or that it has the
-// same settings.
+// same settings. `data` is the data_difference().
 std::string describe_difference(const std::vector<ParameterRow>& now,
-                                const std::vector<ParameterRow>& before, const std::string& run);
+                                const std::vector<ParameterRow>& before, const std::string& run,
+                                const std::string& data);
 
 // That from `source`, else from the newest run of its name; empty if none has it.
-std::string difference_from_known(const Store& store, const ResolvedRecipe& resolved,
+std::string difference_from_known(const Store& store, const StoreFolder& folder,
+                                  const ResolvedRecipe& resolved, const PreparedData& data,
                                   std::optional<RunRow> source);
 
 }  // namespace exprun

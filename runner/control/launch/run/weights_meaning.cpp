@@ -9,6 +9,7 @@
 #include "base/files/run_folder.h"
 #include "base/log.h"
 #include "control/launch/run/huggingface_model.h"
+#include "control/launch/run/run_data.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {
@@ -56,11 +57,10 @@ std::optional<ResolvedRecipe> recipe_with(const fs::path& weights) {
 
 }  // namespace
 
-void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& data) try {
-  const RunFolder run = run_of(checkpoint);
-  std::error_code ignored;
-  if (!fs::exists(run.data(), ignored)) return;
-  const auto theirs = characters_of(PreparedData::load(run.data()).tokenizer);
+void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& data) {
+  const auto trained_on = data_of_run(run_of(checkpoint));
+  if (!trained_on) return;
+  const auto theirs = characters_of(trained_on->tokenizer);
   const auto ours = characters_of(data.tokenizer);
   if (!theirs || !ours) return;
   const bool go_on =
@@ -69,8 +69,6 @@ void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& da
   log_warning("the weights of '" + checkpoint.string() + "' were trained with a tokenizer of " +
               named(*theirs) + ", and the tokens of this data (" + named(*ours) +
               ") stand for others: what the model has learned of its tokens is lost");
-} catch (const Error& error) {
-  log(LogLevel::debug, error.what());
 }
 
 Diagnostics other_model(const fs::path& weights, const ResolvedRecipe& recipe) try {

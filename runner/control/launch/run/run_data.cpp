@@ -1,0 +1,72 @@
+#include "control/launch/run/run_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/log.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t kMostSources = 4;
+
+struct Content {
+  std::string path;  // as it was written
+  std::string hash;
+};
+
+// By absolute paths. Token shards are made from nothing that is known.
+std::map<fs::path, Content> contents_of(const PreparedData& data) {
+  std::map<fs::path, Content> contents;
+  if (!data.made_from.is_object()) return contents;
+  const fs::path there = data.made_from.value("working_directory", "");
+  for (const json& file : data.made_from.value("files", json::array())) {
+    const std::string path = file.value("path", "");
+    contents[(there / path).lexically_normal()] = {path, file.value("xxh3_128", "")};
+  }
+  return contents;
+}
+
+}  // namespace
+
+std::optional<PreparedData> data_of_run(const RunFolder& folder) try {
+  std::error_code ignored;
+  if (!fs::exists(folder.data(), ignored)) return std::nullopt;
+  return PreparedData::load(folder.data());
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+  return std::nullopt;
+}
+
+std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
+  const auto before = data_of_run(folder);
+  if (!before || before->fingerprint == now.fingerprint) return "";
+  const auto then = contents_of(*before);
+  std::vector<std::string> names;
+  for (const auto& [path, content] : contents_of(now)) {
+    const auto known = then.find(path);
+    if (known != then.end() && known->second.hash != content.hash) names.push_back(content.path);
+  }
+  if (names.empty()) return "";
+  const size_t named = std::min(names.size(), kMostSources);
+  std::string text;
+  for (size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > named) text += " and " + std::to_string(names.size() - named) + " more";
+  return text + (names.size() == 1 ? " has changed since" : " have changed since");
+}
+
+std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
+                            bool keys_differ) {
+  if (run.data_fingerprint == now.fingerprint) return "";
+  const std::string sources = changed_sources(now, folder);
+  return sources.empty() && !keys_differ ? "its files have changed since" : sources;
+}
+
+}  // namespace exprun

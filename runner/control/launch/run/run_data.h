@@ -1,0 +1,26 @@
+// The data that a run was trained on, and how those of a new one differ where no recipe can tell:
+// files were edited or replaced.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/files/run_folder.h"
+#include "store/rows.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+// Nothing where the folder is gone, or its description is damaged.
+std::optional<PreparedData> data_of_run(const RunFolder& folder);
+
+// "text.txt has changed since", of the sources that the run in `folder` was trained on. Empty where
+// none has, and where nothing is known of them.
+std::string changed_sources(const PreparedData& now, const RunFolder& folder);
+
+// The same, or that some file has changed, where the data are not those of `run`. Empty where they
+// are, and where keys of [dataset] say that they are others and no source is known to have changed.
+std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
+                            bool keys_differ);
+
+}  // namespace exprun

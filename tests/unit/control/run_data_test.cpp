@@ -1,0 +1,77 @@
+#include "control/launch/run/run_data.h"
+
+#include <doctest/doctest.h>
+
+#include "base/files/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace exprun {
+namespace {
+
+using nlohmann::json;
+
+PreparedData made_from(const std::string& fingerprint, const json& files,
+                       const std::string& there = "/work") {
+  PreparedData data;
+  data.fingerprint = fingerprint;
+  data.made_from = {{"working_directory", there}, {"files", files}};
+  return data;
+}
+
+json file(const std::string& path, const std::string& hash) {
+  return {{"path", path}, {"xxh3_128", hash}};
+}
+
+struct Trained {
+  explicit Trained(const PreparedData& data) {
+    run.data_fingerprint = data.fingerprint;
+    write_file_atomically(folder.data(), data.to_json());
+  }
+  std::string difference(const PreparedData& now, bool keys_differ = false) const {
+    return data_difference(now, run, folder, keys_differ);
+  }
+
+  TemporaryFolder temporary;
+  RunFolder folder{temporary.path()};
+  RunRow run;
+};
+
+}  // namespace
+
+TEST_CASE("data of a run: files that have changed since are named as they are written now") {
+  const Trained before(made_from("1", {file("a.txt", "x"), file("b.txt", "y")}));
+  CHECK(before.difference(made_from("1", json::array({file("a.txt", "x")}))) == "");
+  CHECK(before.difference(made_from("2", {file("a.txt", "z"), file("b.txt", "y")})) ==
+        "a.txt has changed since");
+  CHECK(before.difference(made_from("2", {file("work/a.txt", "z"), file("/work/b.txt", "z")}, "/"),
+                          true) == "work/a.txt, /work/b.txt have changed since");
+}
+
+TEST_CASE("data of a run: of many files some are named") {
+  json then, now;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    then.push_back(file(name, "x"));
+    now.push_back(file(name, "y"));
+  }
+  CHECK(Trained(made_from("1", then)).difference(made_from("2", now)) ==
+        "a, b, c, d and 2 more have changed since");
+}
+
+TEST_CASE("data of a run: without a known file only keys may tell why they differ") {
+  const Trained before(made_from("1", json::array({file("a.txt", "x")})));
+  const PreparedData others = made_from("2", json::array({file("b.txt", "x")}));
+  CHECK(before.difference(others) == "its files have changed since");
+  CHECK(before.difference(others, true) == "");
+  PreparedData shards;
+  shards.fingerprint = "3";
+  CHECK(before.difference(shards) == "its files have changed since");
+  CHECK(Trained(shards).difference(others) == "its files have changed since");
+}
+
+TEST_CASE("data of a run: a folder that is gone tells nothing") {
+  const TemporaryFolder empty;
+  CHECK_FALSE(data_of_run({empty.path()}));
+  CHECK(changed_sources(made_from("2", json::array({file("a.txt", "z")})), {empty.path()}) == "");
+}
+
+}  // namespace exprun
