@@ -146,6 +146,22 @@ class Show(ExprunTest):
         self.assertEqual(origins["run.seed"], {"key": "run.seed", "value": 5, "origin": "file",
                                                "file": "child.toml", "line": 3})
 
+    def test_what_the_data_of_a_run_told_is_said_to_be_derived(self):
+        self.exprun("tiny.toml", "steps=2")
+        characters = len(set((self.folder / "text.txt").read_text()))
+        shown = self.exprun("show", "1").out
+        self.assertIn(f'\nvocab_size = "auto"  # derived: {characters}\n', shown)
+        self.assertIn('\npeak_tflops = "auto"\n', shown)
+        self.write("again.toml", shown)
+        hashes = {json.loads(self.exprun("show", what, "--json").out)["hash"] for what in ("1", "again.toml")}
+        self.assertEqual(len(hashes), 1)
+        self.assertRegex(self.exprun("show", "1", "--origin").out, rf"\nmodel\.vocab_size +{characters} +derived\n")
+        self.write("text.txt", (self.folder / "text.txt").read_text() + "~" * 40)
+        self.exprun("tiny.toml", "steps=2", "--new")
+        self.assertRegex(self.exprun("compare", "1", "2").out, rf"\nmodel\.vocab_size +{characters} \(derived\) +{characters + 1} \(derived\)\n")
+        self.assertEqual({line.split()[-1] for line in self.exprun("ls", "--columns", "id,vocab_size").out.splitlines()[1:]},
+                         {str(characters), str(characters + 1)})
+
     def test_difference(self):
         self.assertEqual(self.exprun("show", "tiny.toml", "lr=0.5", "name=x", "--diff", "tiny.toml").out,
                          "key           tiny.toml lr=0.5 name=x  tiny.toml\n"

@@ -33,9 +33,10 @@ struct AskedComparison {
 // Parameters, and where each run has its value from.
 
 // Nothing where this version of exprun does not understand the recipe.
-std::optional<Resolution> resolved(const Store& store, const RunRow& run) {
+std::optional<Resolution> resolved(const Store& store, const StoreFolder& folder,
+                                   const RunRow& run) {
   try {
-    return try_resolve(stored_recipe(store, run));
+    return try_resolve(stored_recipe(store, run), dataset_info_of(folder, run));
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -46,10 +47,10 @@ struct Parameters {
   ResultTable origins;  // "tiny.toml:7", "override", ...
 };
 
-Parameters parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
-                         const std::vector<RunRow>& rows) {
+Parameters parameters_of(const Store& store, const StoreFolder& folder,
+                         const std::vector<ReportedRun>& runs, const std::vector<RunRow>& rows) {
   std::vector<std::optional<Resolution>> recipes;
-  for (const RunRow& run : rows) recipes.push_back(resolved(store, run));
+  for (const RunRow& run : rows) recipes.push_back(resolved(store, folder, run));
   std::vector<ComparedColumn> values, origins;
   for (const auto& [path, of_runs] : different_parameters(store, rows)) {
     ComparedColumn value{{path, path}, {}}, origin{{path, path}, {}};
@@ -243,8 +244,8 @@ void compare(const AskedComparison& asked, const Globals& globals) {
   const auto all_series = asked_series(store, rows, asked.metrics, criterion);
   ResultTable circumstances = circumstances_of(store, runs, rows);
   Words hints = hints_of(rows, circumstances);
-  const Comparison compared{parameters_of(store, runs, rows), std::move(circumstances),
-                            results_of(store, runs, rows, all_series),
+  const Comparison compared{parameters_of(store, globals.store, runs, rows),
+                            std::move(circumstances), results_of(store, runs, rows, all_series),
                             partings_of(rows, all_series), std::move(hints)};
   if (asked.json) return print(json_of(compared));
   if (asked.markdown) return print(markdown_of(compared));

@@ -1,4 +1,7 @@
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "base/diagnostic.h"
@@ -18,9 +21,11 @@
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "control/report/terminal.h"
+#include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "recipe/toml/write.h"
 #include "recipe/value.h"
 #include "store/run_state.h"
 #include "text/prepared_data.h"
@@ -127,6 +132,23 @@ Table recorded_recipe(const RunDetails& details) {
   return std::move(file->root);
 }
 
+// Behind what only the data told, which is "auto" in a recipe, the value that it had.
+std::string with_derived(const RunDetails& details, const std::vector<ParameterRow>& parameters) {
+  const Table recipe = recorded_recipe(details);
+  std::map<uint32_t, std::string> values;  // by line
+  for (const ParameterRow& parameter : parameters)
+    if (const Value* const value = find_path(recipe, parameter.path);
+        value && is_auto(*value) && parameter.toml != toml_text(*value))
+      values[value->where.line] = parameter.toml;
+  std::string text, line;
+  std::istringstream lines(details.resolved_toml);
+  for (uint32_t number = 1; std::getline(lines, line); ++number) {
+    const auto found = values.find(number);
+    text += line + (found == values.end() ? "" : "  # derived: " + found->second) + '\n';
+  }
+  return text;
+}
+
 // Prints the run. Throws Error, also when no run is called so.
 void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
   if (options.json && (options.attempts || options.diff))
@@ -142,7 +164,7 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
     json["recipe"] = to_json(recorded_recipe(details));
     return print(json_text(json, 2) + '\n');
   }
-  print(details_as_comments(details) + '\n' + details.resolved_toml);
+  print(details_as_comments(details) + '\n' + with_derived(details, store.parameters(run.id)));
 }
 
 // exprun show RECIPE|RUN --schedule
@@ -198,22 +220,24 @@ void show_schedule(const std::string& what, const RecipeText& text, bool json,
 
 struct Shown {
   RecipeText text;
-  std::string title;  // "quickstart.toml lr=3e-4", or the run's folder
+  std::string title;         // "quickstart.toml lr=3e-4", or the run's folder
+  DatasetInfo dataset_info;  // of a run
 };
 
 Shown shown_of(const std::string& what, const Words& overrides, const Globals& globals) {
   if (names_recipe_file(what)) {
     std::string title = what;
     for (const std::string& change : overrides) title += ' ' + change;
-    return {read_recipe(what, overrides), title};
+    return {read_recipe(what, overrides), title, {}};
   }
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, what);
-  return {stored_recipe(store, run), run.folder};
+  return {stored_recipe(store, run), run.folder, dataset_info_of(globals.store, run)};
 }
 
-ResolvedRecipe resolved_of(const std::string& what, const RecipeText& text) {
-  return names_recipe_file(what) ? resolve(text) : resolve_stored(text, "show", what);
+ResolvedRecipe resolved_of(const std::string& what, const Shown& shown) {
+  return names_recipe_file(what) ? resolve(shown.text)
+                                 : resolve_stored(shown.text, "show", what, shown.dataset_info);
 }
 
 struct ShowWords {
@@ -248,12 +272,12 @@ void show(const ShowWords& asked, const Globals& globals) {
   const auto& [what, overrides, other, origin, schedule, run] = asked;
   const bool as_recorded = !origin && other.empty() && !schedule;
   if (!names_recipe_file(what) && as_recorded) return show_run(what, run, globals);
-  const auto [text, title] = shown_of(what, overrides, globals);
-  const ResolvedRecipe recipe = resolved_of(what, text);
-  if (schedule) return show_schedule(what, text, run.json, globals);
+  const Shown shown = shown_of(what, overrides, globals);
+  const ResolvedRecipe recipe = resolved_of(what, shown);
+  if (schedule) return show_schedule(what, shown.text, run.json, globals);
   if (!other.empty()) {
     const Shown compared = shown_of(other, {}, globals);
-    return print_difference(recipe, resolved_of(other, compared.text), title, compared.title,
+    return print_difference(recipe, resolved_of(other, compared), shown.title, compared.title,
                             run.json);
   }
   print(run.json ? recipe_json(recipe, origin)

@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "control/command/recipe_words.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/run_data.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "store/rows.h"
@@ -151,10 +152,15 @@ RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const Ru
   return read_stored(read_file(file));
 }
 
+DatasetInfo dataset_info_of(const StoreFolder& folder, const RunRow& run) {
+  const auto data = data_of_run(folder.run(run.folder));
+  return data ? facts_of(*data) : DatasetInfo{};
+}
+
 ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
-                              const std::string& reference) {
+                              const std::string& reference, const DatasetInfo& dataset_info) {
   try {
-    return resolve(text);
+    return resolve(text, dataset_info);
   } catch (const RecipeError& error) {
     throw Error(command +
                     (": this version of exprun does not understand the recipe of " + reference) +

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dataset_info.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/report/runs_table.h"
@@ -39,10 +40,13 @@ RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& cha
 // What a run was last asked to do: keys that change no result may have changed since its start.
 RecipeText latest_recipe(const Store& store, const StoreFolder& folder, const RunRow& run);
 
+// What a run's data told of it; nothing where its folder is gone.
+DatasetInfo dataset_info_of(const StoreFolder& folder, const RunRow& run);
+
 // What a stored recipe means; Error, where it means nothing to this exprun, that names the command
 // and the run as it was referred to.
 ResolvedRecipe resolve_stored(const RecipeText& text, const char* command,
-                              const std::string& reference);
+                              const std::string& reference, const DatasetInfo& dataset_info = {});
 
 // The stored recipe with changes, for a command that goes on with it: as it stands it must mean
 // something to this exprun. Throws as resolve_stored().

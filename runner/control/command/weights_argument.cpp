@@ -68,11 +68,9 @@ void WeightsArgument::require_no_tokenizer() const {
                 ExitCode::bad_recipe);
 }
 
-DatasetInfo WeightsArgument::facts() const try {
+DatasetInfo WeightsArgument::facts() const {
   if (!run_ || !tokenizer_.empty()) return {};
-  return facts_of(PreparedData::load(globals_.store.run(run_->folder).data()));
-} catch (const Error&) {
-  return {};
+  return dataset_info_of(globals_.store, *run_);
 }
 
 RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) const {
