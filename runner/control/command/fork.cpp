@@ -22,13 +22,27 @@ struct ForkWords {
   bool fresh_optimizer = false;
 };
 
-void refuse_checkpoint(const std::string& reference) {
+// Of a path that begins with a store; that of the command otherwise.
+std::string store_option_for(const std::filesystem::path& run, const StoreFolder& folder) {
+  std::error_code ignored;
+  const std::filesystem::path store = run.has_parent_path() ? run.parent_path() : ".";
+  const bool is_store = std::filesystem::exists(store / folder.database().filename(), ignored);
+  return store_option(is_store ? store : folder.shown);
+}
+
+void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& store) {
+  const std::string& reference = words.reference;
   const std::filesystem::path folder = reference.substr(0, reference.find_last_not_of('/') + 1);
   const auto step = step_of_checkpoint(folder);
-  const std::string run = folder.parent_path().parent_path().filename().string();
-  if (!step || run.empty()) return;
-  throw Error("fork: '" + reference + "' is a checkpoint of a run; write exprun fork " +
-                  shell_quoted(run) + " --step " + std::to_string(*step),
+  const std::filesystem::path run = folder.parent_path().parent_path();
+  if (!step || run.filename().empty()) return;
+  std::string command =
+      "exprun fork " + shell_quoted(run.filename().string()) + " --step " + std::to_string(*step);
+  if (words.fresh_optimizer) command += " --fresh-optimizer";
+  if (detach) command += " --detach";
+  for (const std::string& word : words.overrides) command += ' ' + shell_quoted(word);
+  throw Error("fork: '" + reference + "' is a checkpoint of a run; write " + command +
+                  store_option_for(run, store),
               ExitCode::bad_recipe);
 }
 
@@ -76,7 +90,7 @@ int run_fork(const Words& words, const Globals& globals) {
       .example("exprun fork @last --fresh-optimizer optimizer.type=sgd run.steps=6000",
                "with a different optimizer");
   if (!arguments.parse(words)) return 0;
-  refuse_checkpoint(asked.reference);
+  refuse_checkpoint(asked, detach, globals.store);
   require_overrides(asked.overrides, "fork");
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(
