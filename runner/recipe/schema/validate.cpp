@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
+#include "recipe/merge.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
 #include "recipe/schema/table_schema.h"
@@ -163,6 +164,44 @@ bool names_unknown_type(const SchemaSet& schemas, const TablePlace& place,
          schemas.find(table.value("x-kind", ""), name) == nullptr;
 }
 
+// "optimizer.lr" of the line "optimizer.lr = 1e-3", from the entry's place on; empty for a header,
+// and for a key that is written in one part.
+std::string dotted_key_at(const Entry& entry) {
+  if (!entry.where) return "";
+  std::string_view line = entry.where.file->text;
+  for (uint32_t number = 1; number < entry.where.line; ++number)
+    line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);
+  line = line.substr(0, line.find('\n'));
+  const std::string_view key = trimmed(line.substr(0, line.find('=')));
+  return key.starts_with(entry.key + ".") ? std::string(key) : "";
+}
+
+// The path of a key from the top of the recipe that stands below a header, so that it is none.
+// Empty for what is a key there, or anything else.
+std::string path_below_header(const SchemaSet& schemas, const TablePlace& place,
+                              const Entry& entry) {
+  const Table* const table = entry.value.as<Table>();
+  if (table == nullptr || place.path.empty() || place.schema.declares(entry.key)) return "";
+  const bool is_named =
+      place.schema.find(entry.key) != nullptr &&
+      (table->find("type") != nullptr || !names_unknown_type(schemas, place, entry.key));
+  const bool is_on_top = TableSchema::of_recipe(schemas)->declares(entry.key);
+  return is_on_top && !is_named ? dotted_key_at(entry) : "";
+}
+
+Diagnostic below_header(const TablePlace& place, const Entry& entry, const std::string& path) {
+  SourceSpan where = entry.where;
+  where.length = static_cast<uint32_t>(path.size());
+  const bool is_same_file = place.header.file == where.file;
+  const std::string line = is_same_file ? " (line " + std::to_string(place.header.line) + ")" : "";
+  const std::string own = place.path + ".";
+  return {where,
+          quoted(path) + " stands below " + title(place) + line + ", so it means " + own + path,
+          path.starts_with(own) ? "write " + path.substr(own.size()) + " = ..."
+                                : "move it above the first header, or write " + last_part(path) +
+                                      " = ... below [" + parent_path(path) + "]"};
+}
+
 Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const Schema& schema = *place.schema.find(entry.key);
   const std::string path = join_path(place.path, entry.key);
@@ -236,9 +275,30 @@ void validate_place(const SchemaSet& schemas, const TablePlace& place, Diagnosti
   report_unknown_name(schemas, place, diagnostics);
 }
 
+// From then on they stand where they are meant to: nothing else is missing, and what is wrong in
+// them is found.
+void take_from_below_headers(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics) {
+  std::vector<Table> meant;
+  visit_tables(schemas, root, [&](const TablePlace& place) {
+    auto& entries = place.table.entries();
+    for (auto entry = entries.begin(); entry != entries.end();) {
+      const std::string path = path_below_header(schemas, place, *entry);
+      if (path.empty()) {
+        ++entry;
+        continue;
+      }
+      diagnostics.push_back(below_header(place, *entry, path));
+      meant.emplace_back().set(entry->key, entry->where, std::move(entry->value));
+      entry = entries.erase(entry);
+    }
+  });
+  for (Table& table : meant) merge(schemas, root, std::move(table), diagnostics);
+}
+
 }  // namespace
 
 void validate(const SchemaSet& schemas, Table& root, Diagnostics& diagnostics) {
+  take_from_below_headers(schemas, root, diagnostics);
   visit_tables(schemas, root,
                [&](const TablePlace& place) { validate_place(schemas, place, diagnostics); });
 }
