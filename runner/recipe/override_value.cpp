@@ -7,7 +7,9 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
+#include "recipe/schema/number_advice.h"
 #include "recipe/schema/validate_value.h"
 #include "recipe/toml/parse.h"
 #include "recipe/toml/write.h"
@@ -124,6 +126,14 @@ bool is_valid(const Schema& schema, const std::string& text) {
   return value && !has_errors(diagnostics);
 }
 
+// "every" of "checkpoint.every=1k".
+std::string key_before(const std::string& text, size_t value_begin) {
+  const std::string_view written = std::string_view(text).substr(0, value_begin);
+  std::string key(trimmed(written.substr(0, written.find('='))));
+  if (key.starts_with('+')) key.erase(0, 1);
+  return last_part(key);
+}
+
 // ["a", "b"] of "a,b".
 std::string list_of_texts(std::string_view text) {
   std::string list;
@@ -173,9 +183,9 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
                "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
   if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
-  if (const auto number = number_meant(text))
-    syntax = {{span_of(file, begin, text.size()), "'" + std::string(text) + "' is not a number",
-               "write " + *number}};
+  if (number_meant(text))
+    syntax = {unwritable_number(key_before(file->text, begin), schema,
+                                span_of(file, begin, text.size()), std::string(text))};
   diagnostics.insert(diagnostics.end(), syntax.begin(), syntax.end());
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/suggest.h"
+#include "recipe/schema/number_advice.h"
 #include "recipe/toml/parse.h"
 
 namespace exprun {
@@ -232,7 +233,9 @@ RecipeText RecipeText::from_json(const std::string& text) {
 
 std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& file,
                                     Diagnostics& diagnostics) {
-  std::optional<Table> root = parse_toml(file, Origin::file, diagnostics);
+  std::optional<Table> root = parse_toml(
+      file, Origin::file, diagnostics,
+      [&](size_t begin, size_t size) { return unwritable_number_at(file, begin, size); });
   if (!root) return std::nullopt;
   LoadedFile loaded{std::move(*root), {}, ""};
   take_version(loaded.root, diagnostics);

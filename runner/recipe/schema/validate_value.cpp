@@ -37,16 +37,6 @@ std::vector<std::string> units_of(const Schema& schema) {
   return schema["x-period"].get<std::vector<std::string>>();
 }
 
-std::string unit_list(const Schema& schema) {
-  std::vector<std::string> words;
-  for (const std::string& unit : units_of(schema))
-    if (unit == "time")
-      words.insert(words.end(), {"s", "min", "h"});
-    else
-      words.push_back(unit);
-  return alternatives(words);
-}
-
 std::string example_of(const Schema& schema) {
   const Schema examples = schema.value("examples", Schema::array());
   return json_text(examples.empty() ? schema.value("default", Schema()) : examples.back());
@@ -71,8 +61,7 @@ std::string help_for(const Schema& schema, const std::string& text) {
   const size_t unit_begin = text.find_last_of("0123456789 ") + 1;
   const std::string number = text.substr(0, unit_begin), unit = text.substr(unit_begin);
   const auto meant = parse_period(text + " " + units_of(schema).front());
-  if (unit.empty() && meant && meant->count > 0)
-    return "such as \"" + period_text(text, schema) + "\"";
+  if (meant && meant->count > 0) return "such as \"" + period_text(text, schema) + "\"";
   const bool fraction = parse_period(number + "epochs").has_value();
   if (fraction && (unit.starts_with("step") || unit.starts_with("token")))
     return "a number of " + unit + " must be whole";

@@ -114,6 +114,8 @@ std::string help_for(const Schema& schema, const Value& value) {
     const std::string help = help_for_string(schema, *text);
     return help.empty() && allows_type(schema, "array") ? in_brackets(schema, value) : help;
   }
+  if (value.as<double>() != nullptr && schema.contains("x-period"))
+    return "write a number and its unit: " + unit_list(schema);
   if (const auto* number = value.as<double>()) {
     const std::string help = help_for_float(schema, *number);
     if (!help.empty()) return help;
@@ -143,6 +145,16 @@ std::optional<std::string> only_text(const Schema& schema) {
     text += pattern[i];
   }
   return text;
+}
+
+std::string unit_list(const Schema& schema) {
+  std::vector<std::string> words;
+  for (const Schema& unit : schema["x-period"])
+    if (unit == "time")
+      words.insert(words.end(), {"s", "min", "h"});
+    else
+      words.push_back(unit);
+  return alternatives(words);
 }
 
 std::string period_text(const std::string& number, const Schema& schema) {

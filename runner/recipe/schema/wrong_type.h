@@ -20,6 +20,9 @@ Diagnostic wrong_type(const std::string& key, const Schema& schema, const Value&
 // The text that a pattern stands for which takes no other: "auto" of "^auto$".
 std::optional<std::string> only_text(const Schema& schema);
 
+// "steps, epochs or tokens": the units that a period of the key may have.
+std::string unit_list(const Schema& schema);
+
 // "1 step", "2 steps": a period of the key's first unit.
 std::string period_text(const std::string& number, const Schema& schema);
 

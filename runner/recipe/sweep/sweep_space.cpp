@@ -49,6 +49,7 @@ SweepAxis zipped(const std::vector<SweepAxis>& axes) {
 // Before they are zipped. `where` is the place of the values of each axis.
 void require_same_length(const std::vector<SweepAxis>& axes, const std::vector<SourceSpan>& where) {
   for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].counted) throw RecipeError({step_is_no_count(*axes[i].counted, false)});
     if (axes[i].interval)
       throw RecipeError(where[i], "an interval cannot be zipped",
                         "write its values, or use linspace or logspace");
@@ -199,7 +200,8 @@ bool varies(const SweepAxis& axis) {
 }
 
 SweepAxis make_axis(std::string key, const SourceSpan& where, SweepValues values) {
-  SweepAxis axis{std::move(key), where, {}, std::move(values.interval)};
+  SweepAxis axis{std::move(key),           where, {}, std::move(values.interval), false,
+                 std::move(values.counted)};
   for (const SweepValue& value : values.list)
     axis.values.push_back(
         {{axis.key + "=" + value.text, where, value.where, false, value.is_computed}});
@@ -327,6 +329,10 @@ void find_integers(std::vector<SweepAxis>& axes, const Table& root, const Schema
     if (axis.interval) axis.takes_integers = takes_integers_only(axis.key, root, schemas);
     round_computed(axis, root, schemas);
   }
+  drop_wrong(axes, mistakes, [&](const SweepAxis& axis) -> std::optional<Diagnostic> {
+    if (!axis.counted) return std::nullopt;
+    return step_is_no_count(*axis.counted, takes_integers_only(axis.key, root, schemas));
+  });
   drop_wrong(axes, mistakes, [](const SweepAxis& axis) -> std::optional<Diagnostic> {
     if (!axis.takes_integers || std::ceil(axis.interval->low) <= std::floor(axis.interval->high))
       return std::nullopt;

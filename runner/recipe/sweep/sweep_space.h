@@ -29,6 +29,7 @@ struct SweepAxis {
   std::vector<SweepPoint> values;
   std::optional<Interval> interval = {};  // of `key`, in place of values
   bool takes_integers = false;            // from the interval
+  std::optional<CountedRange> counted = {};
 };
 
 // Whether it has several values.
@@ -63,7 +64,7 @@ bool may_be_same_key(const std::string& a, const std::string& b);
 
 // Marks the intervals of keys that take integers only, and rounds what linspace and logspace have
 // computed for such keys: of equal values one is left. `root` is the completed recipe. An axis
-// without an integer is a mistake and dropped.
+// without an integer is a mistake and dropped, and so is a range with a count for its step.
 void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
                    Diagnostics& mistakes);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -83,16 +84,15 @@ bool is_integer(const std::string& text) {
   return text.find_first_not_of("-0123456789") == std::string::npos;
 }
 
-// A step beyond the stop makes one value: nobody writes that, but a count as numpy's linspace has
-// it.
-void refuse_count_for_step(const Call& call, const std::vector<double>& numbers) {
-  if (numbers.size() < 3 || numbers[2] < 2 || std::floor(numbers[2]) != numbers[2]) return;
-  if (numbers[2] <= numbers[1] - numbers[0]) return;
-  const auto argument = [&](size_t i) { return call.arguments[i].text; };
-  throw RecipeError(call.all,
-                    "the range has one value: its third number is the step, not the count",
-                    "for " + argument(2) + " values, write linspace(" + argument(0) + "," +
-                        argument(1) + "," + argument(2) + ")");
+// Of numbers that expand_range() takes.
+std::optional<CountedRange> counted_range(const Call& call) {
+  if (call.arguments.size() < 3) return std::nullopt;
+  const auto number = [&](size_t i) { return *finite_number(call.arguments[i].text); };
+  const double count = number(2);
+  if (count < 2 || std::floor(count) != count || count <= number(1) - number(0))
+    return std::nullopt;
+  return CountedRange{call.arguments[0].text, call.arguments[1].text, call.arguments[2].text,
+                      call.all};
 }
 
 std::vector<SweepValue> expand_range(const Call& call) {
@@ -119,7 +119,6 @@ std::vector<SweepValue> expand_range(const Call& call) {
                       "its values go from start to just before stop; are start and stop swapped?");
   if (count > kMostValues)
     throw RecipeError(call.all, "the range has more than 100,000 values", "use a larger step");
-  refuse_count_for_step(call, numbers);
   std::vector<SweepValue> values;
   for (double i = 0; i < count; ++i) {
     const double value = start + i * step;
@@ -289,9 +288,20 @@ size_t closing_bracket(const std::string& text, size_t open) {
   return text.npos;
 }
 
+Diagnostic step_is_no_count(const CountedRange& range, bool takes_integers) {
+  const auto first = parse_number<int64_t>(range.first), last = parse_number<int64_t>(range.last);
+  const bool are_whole = takes_integers && first && last && *last < INT64_MAX;
+  return {range.where, "the range has one value: its third number is the step, not the count",
+          are_whole ? "for the whole numbers from " + range.first + " to " + range.last +
+                          ", write range(" + range.first + "," + std::to_string(*last + 1) + ")"
+                    : "for " + range.count + " values, write linspace(" + range.first + "," +
+                          range.last + "," + range.count + ")"};
+}
+
 SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place) {
   const SourceSpan all = place(0, text.size());
-  if (const auto call = call_of(text, kRange, place)) return {expand_range(*call), {}};
+  if (const auto call = call_of(text, kRange, place))
+    return {expand_range(*call), {}, counted_range(*call)};
   if (const auto call = call_of(text, kLinspace, place)) return {expand_space(*call, false), {}};
   if (const auto call = call_of(text, kLogspace, place)) return {expand_space(*call, true), {}};
   if (const auto call = call_of(text, kInterval, place)) return {{}, interval_of(*call, false)};

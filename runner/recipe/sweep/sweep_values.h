@@ -24,10 +24,20 @@ struct Interval {
   SourceSpan where;
 };
 
-// One of the two.
+// A range whose third number was meant as the count of its values, as numpy's linspace has it: as a
+// step it makes one value, which nobody writes. What to write depends on the key.
+struct CountedRange {
+  std::string first, last, count;
+  SourceSpan where;
+};
+
+Diagnostic step_is_no_count(const CountedRange& range, bool takes_integers);
+
+// A list or an interval.
 struct SweepValues {
   std::vector<SweepValue> list;
   std::optional<Interval> interval;
+  std::optional<CountedRange> counted = {};  // what the list may be meant as
 };
 
 // Where some bytes of the text stand in its file.

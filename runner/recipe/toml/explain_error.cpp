@@ -326,7 +326,8 @@ std::string message_of(std::string_view description) {
 }  // namespace
 
 Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uint32_t line,
-                              uint32_t column, std::string_view description) {
+                              uint32_t column, std::string_view description,
+                              const ValueJudge& value_judge) {
   const SourceSpan where{file, line, column, 1};
   if (const auto name = name_in(description, "cannot redefine existing"); !name.empty()) {
     const bool by_header =
@@ -340,10 +341,13 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
     return {span_of(file, static_cast<size_t>(bare.data() - file->text.data()), bare.size()),
             "this is not a TOML value",
             is_no_value(bare) ? "TOML has no such value: leave the key out" : "put text in quotes"};
-  const std::string_view value = value_of(where);
-  if (const Verdict verdict = judge(value); !verdict.message.empty())
-    return {span_of(file, static_cast<size_t>(value.data() - file->text.data()), value.size()),
-            verdict.message, verdict.help};
+  if (const std::string_view value = value_of(where); !value.empty()) {
+    const auto begin = static_cast<size_t>(value.data() - file->text.data());
+    if (const auto said = value_judge ? value_judge(begin, value.size()) : std::nullopt)
+      return *said;
+    if (const Verdict verdict = judge(value); !verdict.message.empty())
+      return {span_of(file, begin, value.size()), verdict.message, verdict.help};
+  }
   std::string help;
   for (const Hint& hint : kHints)
     if (help.empty() && description.find(hint.cause) != std::string_view::npos) help = hint.help;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "recipe/toml/explain_error.h"
 
 namespace exprun {
 namespace {
@@ -131,7 +130,8 @@ bool is_text(const std::shared_ptr<const SourceFile>& file, Diagnostics& diagnos
 }
 
 std::optional<toml::table> parse(const std::shared_ptr<const SourceFile>& file,
-                                 std::string_view text, Diagnostics& diagnostics) {
+                                 std::string_view text, Diagnostics& diagnostics,
+                                 const ValueJudge& value_judge = {}) {
   if (!is_text(file, diagnostics)) return std::nullopt;
   if (const auto begin = find_long_key(text)) {
     diagnostics.push_back({span_of(file, std::min(*begin, file->text.size()), 1),
@@ -142,7 +142,8 @@ std::optional<toml::table> parse(const std::shared_ptr<const SourceFile>& file,
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    diagnostics.push_back(explain_toml_error(file, at.line, at.column, error.description()));
+    diagnostics.push_back(
+        explain_toml_error(file, at.line, at.column, error.description(), value_judge));
     return std::nullopt;
   }
 }
@@ -150,8 +151,8 @@ std::optional<toml::table> parse(const std::shared_ptr<const SourceFile>& file,
 }  // namespace
 
 std::optional<Table> parse_toml(const std::shared_ptr<const SourceFile>& file, Origin origin,
-                                Diagnostics& diagnostics) {
-  const std::optional<toml::table> tree = parse(file, file->text, diagnostics);
+                                Diagnostics& diagnostics, const ValueJudge& value_judge) {
+  const std::optional<toml::table> tree = parse(file, file->text, diagnostics, value_judge);
   if (!tree) return std::nullopt;
   const size_t before = diagnostics.size();
   Table table = Converter(file, origin, diagnostics).table(*tree);
