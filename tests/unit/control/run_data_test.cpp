@@ -60,12 +60,12 @@ TEST_CASE("data of a run: of many files some are named") {
 TEST_CASE("data of a run: without a known file only keys may tell why they differ") {
   const Trained before(made_from("1", json::array({file("a.txt", "x")})));
   const PreparedData others = made_from("2", json::array({file("b.txt", "x")}));
-  CHECK(before.difference(others) == "its files have changed since");
+  CHECK(before.difference(others) == "its content differs");
   CHECK(before.difference(others, true) == "");
   PreparedData shards;
   shards.fingerprint = "3";
-  CHECK(before.difference(shards) == "its files have changed since");
-  CHECK(Trained(shards).difference(others) == "its files have changed since");
+  CHECK(before.difference(shards) == "its content differs");
+  CHECK(Trained(shards).difference(others) == "its content differs");
 }
 
 TEST_CASE("data of a run: a folder that is gone tells nothing") {

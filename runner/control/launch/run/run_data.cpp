@@ -66,7 +66,7 @@ std::string data_difference(const PreparedData& now, const RunRow& run, const Ru
                             bool keys_differ) {
   if (run.data_fingerprint == now.fingerprint) return "";
   const std::string sources = changed_sources(now, folder);
-  return sources.empty() && !keys_differ ? "its files have changed since" : sources;
+  return sources.empty() && !keys_differ ? "its content differs" : sources;
 }
 
 }  // namespace exprun
