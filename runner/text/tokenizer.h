@@ -14,7 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/diagnostic.h"
+
 namespace exprun {
+
+// A text has a character that the tokenizer has no token for. What helps depends on where the text
+// is from: whoever knows that says it.
+class UnknownCharacter : public Error {
+ public:
+  using Error::Error;
+};
 
 using Tokens = std::vector<uint32_t>;
 
@@ -51,8 +60,7 @@ class Encoder {
  public:
   virtual ~Encoder() = default;
 
-  // Appends the tokens of `text`. Throws Error that names the first character that the tokenizer
-  // cannot encode.
+  // Appends the tokens of `text`. Throws UnknownCharacter for the first one that it meets, Error.
   virtual void encode(std::string_view text, TokenSink& tokens) = 0;
 };
 

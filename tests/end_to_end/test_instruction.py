@@ -78,9 +78,12 @@ class Instruction(ExprunTest):
         self.exprun("text.toml", "steps=2")
         self.exprun("export", "@last", "--huggingface", "characters")
         self.exprun("new", "tuned", "--from", "characters", "--data", "instruction", "--path", "examples.jsonl")
-        refused = self.exprun("tuned.toml", "template=plain", code=2).err
-        self.assertRegex(refused, r"^<override 1>:1:10: error: the tokenizer lacks a character that template \"plain\" writes: "
-                         r"char tokenizer: U\+0000 is not among the \d+ characters of the training text\n    template=plain\n")
+        said = (r"the tokenizer lacks a character that template \"plain\" writes: char tokenizer: U\+0000 is not one of the \d+ "
+                r"characters that it knows\n    template=plain\n")
+        checked = self.exprun("check", "tuned.toml", "template=plain")
+        self.assertRegex(checked.err, r"^<override 1>:1:10: warning: " + said)
+        self.assertIn(", but a run would not start here", checked.out)
+        self.assertRegex(self.exprun("tuned.toml", "template=plain", code=2).err, r"^<override 1>:1:10: error: " + said)
 
     def test_a_record_that_is_wrong_is_named(self):
         self.write_records([*self.records(2), {"instruction": "Go."}])

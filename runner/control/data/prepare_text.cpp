@@ -93,6 +93,10 @@ class Preparation {
     if (options_.tokenizer == "char" && large) return {};
     const auto tokenizer = this->tokenizer();
     DatasetInfo dataset_info = facts_of(*tokenizer);
+    require_tokens_for_template(dataset_, options_, *tokenizer);
+    const bool made_of_others = dataset_info.characters && options_.tokenizer != "char";
+    if (made_of_others && !large)
+      require_tokens_for_texts(options_, *tokenizer, unpacked_sources());
     limit_tokens(*tokenizer, dataset_info);
     return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional("")};
   }

@@ -76,6 +76,7 @@ class ChunkTokenizer {
  private:
   void tokenize_texts(const Chunk& chunk, TokenizedChunk& out);
   void tokenize_examples(const Chunk& chunk, TokenizedChunk& out);
+  void encode(std::string_view text, PackedTokens& out);
   void append_text(const Piece& piece, std::string_view text, EndOfText policy, PackedTokens& out);
   void append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
                       std::vector<uint32_t>& segments);
@@ -138,6 +139,16 @@ void ChunkTokenizer::tokenize_examples(const Chunk& chunk, TokenizedChunk& out) 
   });
 }
 
+// A vocabulary that was made of other texts may lack a character of these.
+void ChunkTokenizer::encode(std::string_view text, PackedTokens& out) try {
+  encoder_->encode(text, out);
+} catch (const UnknownCharacter& error) {
+  throw Error("cannot be tokenized: " + std::string(error.what()) +
+              "; replace it in the data, or train a new model whose tokenizer has it");
+} catch (const Error& error) {
+  throw Error("cannot be tokenized: " + std::string(error.what()));
+}
+
 // A document begins as a prompt does when the model is used (Tokenizer::encode_prompt). One token
 // for both ends of a text, and one that the text begins with, stand there once.
 void ChunkTokenizer::append_text(const Piece& piece, std::string_view text, EndOfText policy,
@@ -148,7 +159,7 @@ void ChunkTokenizer::append_text(const Piece& piece, std::string_view text, EndO
     out.append({&*begin_of_text_, 1});
     if (text.starts_with(begin_)) text.remove_prefix(begin_.size());
   }
-  encoder_->encode(text, out);
+  encode(text, out);
   if (piece.ends && policy == EndOfText::after) out.append({&*end_of_text_, 1});
 }
 
@@ -160,7 +171,7 @@ void ChunkTokenizer::append_example(const std::vector<ExamplePart>& parts, Token
   size_t begin = out.tokens.size();
   bool is_learned = false;
   const auto end_text = [&] {
-    if (!text.empty()) encoder_->encode(text, out.tokens);
+    if (!text.empty()) encode(text, out.tokens);
     text.clear();
   };
   const auto end_segment = [&](bool ends_example) {
@@ -222,11 +233,14 @@ EndOfTextRule end_of_text_rule(const TokenizeJob& job) {
   return {job.options.separator.empty() ? EndOfText::none : EndOfText::before, EndOfText::before};
 }
 
+RecordOptions record_options(const TextOptions& options, const Tokenizer& tokenizer) {
+  return {options.format, options.separator, options.keep_separator,
+          [&tokenizer](std::string_view text) { return tokenizer.safe_cut(text); }};
+}
+
 ChunkOptions chunk_options(const TokenizeJob& job) {
   const TextOptions& options = job.options;
-  ChunkOptions chunks;
-  chunks.records = {options.format, options.separator, options.keep_separator,
-                    [&job](std::string_view text) { return job.tokenizer.safe_cut(text); }};
+  ChunkOptions chunks{record_options(options, job.tokenizer), {}};
   chunks.split.validation_every = options.validation_every;
   // Characters and records cannot be added up; bytes can.
   const bool mixed = are_mixed(job.inputs.sources(), options.format);
@@ -243,27 +257,11 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
           options.validation_tokens, options.block_tokens, options.block_documents};
 }
 
-// What the template writes itself must have tokens: it is in no file whose line could be named.
-void require_tokens_for_template(const TokenizeJob& job, const TextForm& form) {
-  if (!form.example) return;
-  for (const ExamplePart& part : form.example->empty_exchange()) try {
-      job.tokenizer.encode(part.text);
-    } catch (const Error& error) {
-      const std::string what = error.what();
-      throw job.dataset.error("template",
-                              "the tokenizer lacks a character that template \"" +
-                                  job.options.example_template +
-                                  "\" writes: " + what.substr(0, what.find("; ")),
-                              "examples need a model whose tokenizer has every character, such as "
-                              "\"byte\" or \"gpt2\"");
-    }
-}
-
 class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
       : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {
-    require_tokens_for_template(job, form_);
+    require_tokens_for_template(job.dataset, job.options, job.tokenizer);
   }
 
   TokenizedSources run() {
@@ -466,6 +464,29 @@ std::optional<std::string> key_of_begun(const fs::path& folder) {
 
 TokenizedSources tokenize_sources(const TokenizeJob& job) {
   return Tokenizing(job).run();
+}
+
+void require_tokens_for_template(const Section& dataset, const TextOptions& options,
+                                 const Tokenizer& tokenizer) {
+  if (options.example_template.empty()) return;
+  for (const ExamplePart& part : ExampleTemplate(options.example_template).empty_exchange()) try {
+      tokenizer.encode(part.text);
+    } catch (const Error& error) {
+      throw dataset.error("template",
+                          "the tokenizer lacks a character that template \"" +
+                              options.example_template + "\" writes: " + error.what(),
+                          "examples need a model whose tokenizer has every character, such as "
+                          "\"byte\" or \"gpt2\"");
+    }
+}
+
+void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
+                              const std::vector<RawSource>& sources) {
+  const TextForm form(options);
+  ChunkTokenizer tokenize(tokenizer, form, {}, Stretches::of_parts);
+  TokenizedChunk tokens;
+  read_chunks(sources, {record_options(options, tokenizer), {}},
+              [&](const Chunk& chunk) { tokenize.tokenize(chunk, tokens); });
 }
 
 }  // namespace exprun

@@ -39,4 +39,14 @@ struct TokenizedSources {
 // Throws RecipeError, for a split without a token too, and Error.
 TokenizedSources tokenize_sources(const TokenizeJob& job);
 
+// What tokenize_sources() would say of characters that the tokenizer lacks, and nothing is written.
+
+// Of the template, which is in no file whose line could be named. Throws RecipeError.
+void require_tokens_for_template(const Section& dataset, const TextOptions& options,
+                                 const Tokenizer& tokenizer);
+
+// Reads and tokenizes all sources. Throws RecipeError.
+void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
+                              const std::vector<RawSource>& sources);
+
 }  // namespace exprun

@@ -44,6 +44,8 @@ class Sample : public Evaluation {
   Tokens encoded(const Tokenizer& tokenizer) const {
     try {
       return tokenizer.encode_prompt(settings_.prompt);
+    } catch (const UnknownCharacter& error) {
+      throw section_.error("prompt", error.what(), "leave it out");
     } catch (const Error& error) {
       throw section_.error("prompt", error.what());
     }

@@ -245,6 +245,38 @@ TEST_CASE("data: records that do not fit the template are found before they are 
             "; dataset.template says which fields are read, such as template = \"{body}\"");
 }
 
+TEST_CASE("data: characters that a vocabulary lacks are told at first sight, as preparing would") {
+  const TemporaryFolder folder;
+  const std::string vocabulary =
+      folder
+          .write("tokenizer.json",
+                 R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "\n": 2}}})")
+          .string();
+  const auto said = [&](const std::string& file, const std::string& text, const std::string& keys) {
+    const std::string path = folder.write(file, text).string();
+    const auto recipe = recipe_with("path = '" + path + "'\ntokenizer = \"huggingface\"\n" +
+                                    "vocabulary = '" + vocabulary + "'\n" + keys);
+    const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
+    CHECK(render(problems) == complaint(recipe, folder.path() / "data"));
+    std::string message = problems.empty() ? "" : problems[0].message;
+    if (const size_t at = message.find(path); at != message.npos)
+      message.replace(at, path.size(), file);
+    return message;
+  };
+  const std::string text = "type = \"text\"\n";
+  const std::string unknown =
+      "cannot be tokenized: char tokenizer: 'c' (U+0063) is not one of the 3 characters that it "
+      "knows; replace it in the data, or train a new model whose tokenizer has it";
+  CHECK(said("a.txt", "abba\n\nabba\n", text) == "");
+  CHECK(said("b.txt", "abba\n\nabca\n", text) == "data: 'b.txt' " + unknown);
+  CHECK(said("c.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"abc\"}\n", text) ==
+        "data: record 2 of 'c.jsonl' (line 2) " + unknown);
+  CHECK(said("d.jsonl", "{\"prompt\": \"a\", \"response\": \"b\"}\n",
+             "type = \"instruction\"\ntemplate = \"chatml\"\n") ==
+        "the tokenizer lacks a character that template \"chatml\" writes: char tokenizer: '<' "
+        "(U+003C) is not one of the 3 characters that it knows");
+}
+
 TEST_CASE("data: a text that begins like something else is found before it is prepared") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.txt", "{\"text\": \"one\"}\n").string();

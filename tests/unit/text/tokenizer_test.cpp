@@ -53,13 +53,12 @@ TEST_CASE("char tokenizer: any text that it was made from comes back") {
 TEST_CASE("char tokenizer: an unknown character is named") {
   const auto tokenizer = tokenizer_of_text("ab");
   CHECK_THROWS_WITH_AS(tokenizer->encode("a\u00e9"),
-                       "char tokenizer: '\u00e9' (U+00E9) is not among the 2 characters of the "
-                       "training text; leave it out",
-                       Error);
+                       "char tokenizer: '\u00e9' (U+00E9) is not one of the 2 characters that it "
+                       "knows",
+                       UnknownCharacter);
   CHECK_THROWS_WITH_AS(tokenizer->encode("\n"),
-                       "char tokenizer: U+000A is not among the 2 characters of the training text; "
-                       "leave it out",
-                       Error);
+                       "char tokenizer: U+000A is not one of the 2 characters that it knows",
+                       UnknownCharacter);
 }
 
 TEST_CASE("char tokenizer: invalid UTF-8 is an error with its place") {

@@ -182,7 +182,7 @@ void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chun
 }
 
 RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
-  if (!chunk.json) return {chunk.where, error.what()};
+  if (!chunk.json) return {chunk.where, "data: '" + chunk.file + "' " + error.what()};
   const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
   return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
                            in_line + error.what()};

@@ -87,8 +87,8 @@ size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
                     const ShowBytes& show);
 
-// What is wrong with a piece, found here or by `visit`, is a RecipeError at the path that named the
-// file; of a JSON record it names the record.
+// What is wrong with a piece, found here or by `visit` ("is not JSON"), is a RecipeError at the
+// path that named the file; of a JSON record it names the record.
 
 // The pieces of a chunk as they were read.
 void for_each_piece(const Chunk& chunk,

@@ -21,6 +21,9 @@ std::optional<Tokens> encoded(const LoadedModel& loaded, const std::string& prom
   if (!tokens.empty()) return tokens;
   say({{"problem", "the prompt is empty"}});
   return std::nullopt;
+} catch (const UnknownCharacter& error) {
+  say({{"problem", std::string(error.what()) + "; leave it out"}});
+  return std::nullopt;
 } catch (const Error& error) {
   say({{"problem", error.what()}});
   return std::nullopt;
