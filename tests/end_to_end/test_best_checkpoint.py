@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from support import ExprunTest
+from support import ExprunTest, kill
 
 # The rate grows until the loss goes up again, behind its best.
 WORSE = ("steps=60", "lr=1", "schedule.warmup=60 steps", "evaluation.val_loss.every=4 steps",
@@ -49,6 +49,34 @@ class BestCheckpoint(ExprunTest):
         self.exprun("resume", "@last", "max_minutes=10")
         step, _ = self.best()
         self.assertEqual(self.saved(), [step, 50, 60])
+
+    def test_given_weights_that_only_get_worse_are_kept(self):
+        self.exprun("tiny.toml")
+        tuned = ("tiny.toml", "name=tuned", f"init_from=runs/{self.run_folder().name}/checkpoints/step_00000040", "lr=0.3",
+                 "steps=2000", "checkpoint.every=1000 steps")
+        process = self.start(*tuned)
+        self.wait_until(lambda: self.rows("SELECT count(*) FROM run") == [(2,)] and self.last_step() >= 10, process)
+        kill(process)
+        process.communicate()
+        self.assertEqual(self.saved(), [0])
+        self.exprun("resume", "@last")
+        self.assertEqual(self.saved(), [0, 1000, 2000])
+        ((best,),) = self.rows("SELECT min FROM series JOIN runs USING (run) WHERE series.name = 'val/loss' AND "
+                               "runs.name = 'tuned' AND min_step = 0")
+        looked_at = json.loads(self.exprun("eval", "@last", "--step", "best", "--json").out)
+        self.assertEqual((looked_at["step"], looked_at["metrics"]), (0, {"val/loss": best}))
+        self.exprun("--store", "whole", *tuned)
+        losses = ("SELECT step, value FROM metrics JOIN runs USING (run) WHERE metrics.name = 'train/loss' AND runs.name = 'tuned' "
+                  "ORDER BY step")
+        self.assertEqual(self.rows(losses), self.rows(losses, store="whole"))
+
+    def test_a_run_from_random_weights_saves_none_before_its_first_update(self):
+        self.exprun("tiny.toml", "lr=3", "steps=20", "checkpoint.every=10 steps")
+        self.assertEqual(self.best()[0], 0)
+        self.assertEqual(self.saved(), [10, 20])
+        self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
+                         f"exprun: error: eval: {self.run_folder().name} has no checkpoint of its best step, 0: untrained "
+                         "weights are not saved; it has those of steps 10 and 20\n")
 
     def test_a_fork_has_a_best_of_its_own(self):
         self.exprun("tiny.toml", *WORSE)

@@ -91,6 +91,7 @@ RunPlan run_plan(const ResolvedRecipe& recipe, int64_t samples_per_epoch) {
   plan.lr_scale = lr_scale(recipe.section("optimizer"), plan.batch);
   plan.scales_loss = Precision::read(recipe.section("precision")).compute == at::kHalf;
   plan.expected_initial_loss = expected_initial_loss(recipe);
+  plan.begins_with_weights = recipe.section("model").has("init_from");
   plan.best = best_rule(run);
   plan.divergence = DivergenceRule::read(run);
   plan.timers = metrics.get<bool>("timers");

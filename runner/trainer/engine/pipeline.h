@@ -57,6 +57,7 @@ struct RunPlan {
   double lr_scale = 1;       // of every group, for the size of the batch
   bool scales_loss = false;  // fp16
   std::optional<double> expected_initial_loss;
+  bool begins_with_weights = false;  // that are given, not random
   BestRule best;
   DivergenceRule divergence;
   bool timers = false;

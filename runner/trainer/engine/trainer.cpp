@@ -102,7 +102,7 @@ TrainingResult Trainer::run(Position start) {
       message_ = early_stop(pipeline_.plan.best, position_);
       return finish(End::finished);
     }
-    if (!is_saved() && saving_is_due()) save();
+    if (saving_is_due()) save();
     if (stopping()) return finish(End::stopped);
     const StepResult::End end = update();
     if (end == StepResult::End::stopped) return finish(End::stopped);
@@ -162,8 +162,10 @@ void Trainer::track_best(const EvaluationResult& result) {
     if (metric != rule.metric) continue;
     ++position_.without_improvement;
     if (!std::isfinite(value)) continue;
-    if (!position_.best || rule.is_better(value, position_.best->value))
+    if (!position_.best || rule.is_better(value, position_.best->value)) {
       position_.best = Best{value, position_.step};
+      best_is_unsaved_ = true;
+    }
     if (position_.improved_to && !rule.improves(value, *position_.improved_to)) continue;
     position_.improved_to = value;
     position_.without_improvement = 0;
@@ -247,6 +249,7 @@ bool Trainer::roll_back(const std::string& cause) {
   position->divergence.rollbacks = before.rollbacks + 1;
   position->divergence.rollback_step = position->step;
   position_ = std::move(*position);
+  best_is_unsaved_ = false;
   step_.set_loss_scale(position_.loss_scale);
   step_.set_optimizer_start(position_.optimizer_start);
   links_.recorder.rolled_back(position_);
@@ -307,7 +310,8 @@ bool Trainer::is_saved() const {
 
 bool Trainer::saving_is_due() const {
   if (!links_.saver) return false;
-  if (is_new_best()) return true;
+  if (keeps_new_best()) return true;
+  if (is_saved()) return false;
   const Period& every = pipeline_.plan.checkpoint_every;
   if (every.unit == PeriodUnit::seconds)
     return rank_0_says(*pipeline_.group, seconds_since(saved_at_) >= every.count);
@@ -325,12 +329,16 @@ void Trainer::save() {
   }
   links_.saver->save(pipeline_, position_);
   saved_step_ = position_.step;
+  best_is_unsaved_ = false;
   saved_at_ = Clock::now();
 }
 
-// The same on all ranks, as the metrics are.
-bool Trainer::is_new_best() const {
-  return pipeline_.plan.keep_best && position_.best && position_.best->step == position_.step;
+// The same on all ranks, as the metrics are. Fine-tuning may only get worse; weights that begin at
+// random are not worth a checkpoint.
+bool Trainer::keeps_new_best() const {
+  const RunPlan& plan = pipeline_.plan;
+  if (!plan.keep_best || !best_is_unsaved_ || position_.best->step != position_.step) return false;
+  return position_.step > 0 || plan.begins_with_weights;
 }
 
 TrainingResult Trainer::finish(TrainingResult::End end) {

@@ -75,7 +75,7 @@ class Trainer {
   bool is_saved() const;
   bool saving_is_due() const;
   void save();
-  bool is_new_best() const;
+  bool keeps_new_best() const;
   TrainingResult finish(TrainingResult::End end);
 
   const Pipeline& pipeline_;
@@ -84,7 +84,7 @@ class Trainer {
   Position position_;
   int64_t saved_step_ = 0;
   StopRequest stop_ = StopRequest::none;
-  bool kernels_kept_ = false, replicas_compared_ = false;
+  bool best_is_unsaved_ = false, kernels_kept_ = false, replicas_compared_ = false;
   std::string message_;
   std::chrono::steady_clock::time_point started_, saved_at_;
 };

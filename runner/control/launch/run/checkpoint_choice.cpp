@@ -93,7 +93,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
                   "a checkpoint; --step N chooses one, and " +
                   which_there_are(complete));
     step = *best;
-    what = step == 0 ? "no checkpoint of its best step, 0: none is saved before the first update"
+    what = step == 0 ? "no checkpoint of its best step, 0: untrained weights are not saved"
                      : "no checkpoint of its best step, " + std::to_string(step) + ", any more";
   }
   for (const CheckpointFolder& checkpoint : complete) {
