@@ -3,6 +3,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import struct
 import unittest
@@ -191,12 +192,36 @@ class Fork(LaterTraining):
         text = (self.folder / "text.txt").read_text()
         self.write("other.txt", text.replace("l", "~"))
         self.write("more.txt", text + "~~~~~~~~")
-        said = "stand for others: what the model has learned of its tokens is lost\n"
+        said = (f"stand for others: what the model has learned of its tokens is lost; a new run with model.init_from={self.newest().name} "
+                "matches tokens by their text\n")
         self.assertIn(said, self.exprun("fork", "@last", "path=other.txt", "steps=3", "evaluation.sample.prompt=e").err)
         start = ("steps=1", "warmup=0 steps", "init_from=1", "evaluation.sample.prompt=e")
-        self.assertIn(said, self.exprun("tiny.toml", "path=other.txt", *start).err)
-        self.assertNotIn(said, self.exprun("tiny.toml", *start).err)
-        self.assertNotIn(said, self.exprun("tiny.toml", "path=more.txt", "init_resize_vocabulary=true", *start).err)
+        matched = r"\(exprun\); tokens are matched by their text: (\d+) of (\d+) kept, (\d+) new\n"
+        kept, theirs, new = map(int, re.search(matched, self.exprun("tiny.toml", "path=other.txt", *start).err).groups())
+        self.assertEqual((kept, new), (theirs - 1, 1))
+        self.assertNotIn("matched", self.exprun("tiny.toml", *start).err)
+        self.assertNotIn("matched", self.exprun("tiny.toml", "path=more.txt", "init_resize_vocabulary=true", *start).err)
+
+    def test_an_alphabet_may_grow_in_its_middle(self):
+        text = (self.folder / "text.txt").read_text()
+        self.write("more.txt", text[:2000] + "2 + 2 came home.\n" + text[2000:])
+        data = ("tiny.toml", "validation=text.txt")
+        self.exprun(*data, "name=before")
+        before = self.newest().name
+        more = ("path=more.txt", "steps=80")
+        said = self.refused("fork", before, *more)
+        self.assertTrue(said.endswith("\na fork keeps the model; for a new run that begins with all weights and adds rows for the "
+                                      f"new tokens, add model.init_from={before} model.init_resize_vocabulary=true to the "
+                                      "command that runs the recipe\n"), said)
+        start = (*data, *more, "name=after", f"model.init_from={before}", "model.init_resize_vocabulary=true")
+        self.assertRegex(self.exprun(*start).err, r"; tokens are matched by their text: (\d+) of \1 kept, 1 new\n")
+        ((first,), (last,)) = self.rows("SELECT value FROM metrics JOIN runs USING (run) WHERE metrics.name = 'val/loss' AND "
+                                        "((runs.name = 'before' AND step = 40) OR (runs.name = 'after' AND step = 0)) ORDER BY run")
+        self.assertAlmostEqual(first, last, delta=0.05)
+        self.exprun(*start, "--new", "world_size=2")
+        ((one,), (two,)) = self.rows("SELECT value FROM metrics JOIN runs USING (run) WHERE runs.name = 'after' AND "
+                                     "metrics.name = 'val/loss' AND step = 0")
+        self.assertAlmostEqual(one, two, places=5)
 
     def test_weights_of_another_model_with_the_same_tensors_are_told(self):
         self.exprun("tiny.toml", "steps=2")

@@ -103,7 +103,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   if (begins_with_weights && !request.trial)
     require_fitting_weights(weights, request.text, data, dataset_info);
   if (!run && !weights.empty()) {
-    warn_of_other_characters(weights, data);
+    if (request.origin) warn_of_other_characters(weights, data);
     if (const auto warnings = other_model(weights, resolved); !warnings.empty())
       show_diagnostics(warnings);
   }

@@ -27,12 +27,13 @@ constexpr const char* kLlama =
     "bias = false\ntie_embeddings = false\n";
 
 struct Built {
-  explicit Built(const std::string& keys, int64_t seed = 1)
+  explicit Built(const std::string& keys, int64_t seed = 1,
+                 const std::optional<MatchedTokens>& tokens = std::nullopt)
       : recipe(recipe_with("model", "gpt",
                            keys.starts_with("vocab_size") ? keys : "vocab_size = 11\n" + keys)),
         state(build_train_state(recipe, at::kCPU)) {
     state.parameters->initialize(seed);
-    imported = import_weights(recipe, state);
+    imported = import_weights(recipe, state, tokens);
   }
 
   at::Tensor of(const std::string& name) const { return state.parameters->find(name)->tensor; }
@@ -252,6 +253,25 @@ TEST_CASE("init_from: a larger vocabulary starts with the mean of the old rows, 
   const auto old = source.of("token_embedding.weight"), now = built.of("token_embedding.weight");
   CHECK(at::equal(now.narrow(0, 0, 11), old));
   for (int64_t row = 11; row < 16; ++row) CHECK(at::allclose(now[row], old.mean(0)));
+}
+
+TEST_CASE("init_from: a token keeps its row where new ones have shifted its number") {
+  const TemporaryFolder folder;
+  const std::string padded = "vocab_multiple = 8\ntie_embeddings = false\n";
+  const Built source(padded, 7);
+  source.write(folder.path(), nullptr);
+  MatchedTokens tokens{
+      {0, MatchedTokens::kNone, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, MatchedTokens::kNone}, 11};
+  const Built built(
+      "vocab_size = 13\ninit_resize_vocabulary = true\n" + padded + init_from(folder.path()), 1,
+      tokens);
+  for (const char* name : {"token_embedding.weight", "head.weight"}) {
+    const auto old = source.of(name).narrow(0, 0, 11), now = built.of(name);
+    CHECK(at::equal(now[0], old[0]));
+    CHECK(at::equal(now.narrow(0, 2, 10), old.narrow(0, 1, 10)));
+    for (const int64_t row : {1, 12}) CHECK(at::allclose(now[row], old.mean(0)));
+  }
+  CHECK(built.imported->text.ends_with("; tokens are matched by their text: 11 of 11 kept, 2 new"));
 }
 
 TEST_CASE("init_from: tokens that are new within the padding are no less new") {

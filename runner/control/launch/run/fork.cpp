@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/strings.h"
 #include "control/launch/trainer_program.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -48,6 +49,25 @@ bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
   return std::any_of(changes.begin(), changes.end(), [](const Difference& difference) {
     return difference.path.starts_with("evaluation.") || difference.path == "metrics.val_loss";
   });
+}
+
+// The same model, of more tokens than the run's data had.
+bool only_adds_tokens(const ForkOrigin& origin, const ResolvedRecipe& now,
+                      const DatasetInfo& dataset_info) {
+  const auto changes = differences(origin.recipe, now);
+  if (std::any_of(changes.begin(), changes.end(), [](const Difference& difference) {
+        return difference.path.starts_with("model.");
+      }))
+    return false;
+  const RunFolder run{origin.checkpoint.path.parent_path().parent_path()};
+  return dataset_info.vocab_size > PreparedData::load(run.data()).vocab_size;
+}
+
+// The offer of one that begins with `what`.
+std::string new_run(const ForkOrigin& origin, const std::string& what, const std::string& key) {
+  return "; for a new run that begins with " + what +
+         ", add model.init_from=" + shell_quoted(origin.run.folder) + " model." + key +
+         "=true to the command that runs the recipe";
 }
 
 json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
@@ -106,14 +126,14 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   if (!of_model.empty()) {
     said += "\nparameters:";
     add(said, of_model);
-    const std::string new_run =
-        "; for a new run that begins with the weights that fit, add "
-        "model.init_from=" +
-        shell_quoted(origin.run.folder) +
-        " model.init_partial=true to the command that runs the recipe";
     const bool fits_in_part = !differences.at("has_other_shapes").get<bool>();
-    throw Error(said + "\na fork keeps the model" + (fits_in_part ? new_run : ""),
-                ExitCode::bad_recipe);
+    const std::string remedy = fits_in_part
+                                   ? new_run(origin, "the weights that fit", "init_partial")
+                               : only_adds_tokens(origin, resolved, dataset_info)
+                                   ? new_run(origin, "all weights and adds rows for the new tokens",
+                                             "init_resize_vocabulary")
+                                   : "";
+    throw Error(said + "\na fork keeps the model" + remedy, ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) return;
   said += "\noptimizer state:";

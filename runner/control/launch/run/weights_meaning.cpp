@@ -8,6 +8,7 @@
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/launch/run/run_data.h"
 #include "recipe/recipe_text.h"
@@ -68,7 +69,10 @@ void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& da
   if (go_on) return;
   log_warning("the weights of '" + checkpoint.string() + "' were trained with a tokenizer of " +
               named(*theirs) + ", and the tokens of this data (" + named(*ours) +
-              ") stand for others: what the model has learned of its tokens is lost");
+              ") stand for others: what the model has learned of its tokens is lost; a new run "
+              "with model.init_from=" +
+              shell_quoted(run_of(checkpoint).path.filename().string()) +
+              " matches tokens by their text");
 }
 
 Diagnostics other_model(const fs::path& weights, const ResolvedRecipe& recipe) try {

@@ -9,8 +9,8 @@
 
 namespace exprun {
 
-// Warns where the run of the `checkpoint` that a new run begins with was trained on tokens that
-// mean other characters than those of `data`. Of subwords nothing is said: their names may differ.
+// Warns where the run of the `checkpoint` that a fork goes on from was trained on tokens that mean
+// other characters than those of `data`. Of subwords nothing is said: their names may differ.
 void warn_of_other_characters(const std::filesystem::path& checkpoint, const PreparedData& data);
 
 // A warning at each key of [model] by which the same tensors compute something else than the model

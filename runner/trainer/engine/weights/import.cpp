@@ -1,6 +1,8 @@
 #include "engine/weights/import.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 #include <map>
@@ -51,16 +53,33 @@ void fill_vocabulary(at::Tensor target, const at::Tensor& source, int64_t vocab_
     target.narrow(0, known, vocab_size - known).copy_(source.to(at::kFloat).mean(0, true));
 }
 
-void fill(const PlannedTensor& planned, const Source& source, const Targets& targets) {
+// (T, ...) of our tokens, from the rows of theirs that have the same text; the mean for the others.
+at::Tensor matched_rows(const MatchedTokens& tokens, const at::Tensor& source) {
+  const int64_t known = std::min(source.size(0), tokens.their_vocab_size);
+  const at::Tensor rows = source.narrow(0, 0, known).to(at::kFloat);
+  std::vector<int64_t> chosen = tokens.theirs;
+  for (int64_t& row : chosen)
+    if (row == MatchedTokens::kNone || row >= known) row = known;
+  const at::Tensor index =
+      at::from_blob(chosen.data(), {static_cast<int64_t>(chosen.size())}, at::kLong);
+  return at::cat({rows, rows.mean(0, true)}).index_select(0, index);
+}
+
+void fill(const PlannedTensor& planned, const Source& source, const Targets& targets,
+          const std::optional<MatchedTokens>& tokens) {
   const at::Tensor stored = source.tensor(planned.name);
   const at::Tensor rows = planned.transposed ? stored.t() : stored;
   if (planned.of_vocabulary) {
     const at::Tensor target = targets.at(planned.parts.front().parameter);
     const auto stated = stated_vocabularies(source);
-    if (!stated || stated->theirs >= stated->ours)
-      return fill_vocabulary(target, rows, planned.parts.front().rows);
-    return fill_vocabulary(target, rows.narrow(0, 0, std::min(rows.size(0), stated->theirs)),
-                           stated->ours);
+    const bool grows = stated && stated->theirs < stated->ours;
+    fill_vocabulary(target,
+                    grows ? rows.narrow(0, 0, std::min(rows.size(0), stated->theirs)) : rows,
+                    grows ? stated->ours : planned.parts.front().rows);
+    if (!tokens) return;
+    const at::Tensor matched = matched_rows(*tokens, rows);
+    target.narrow(0, 0, matched.size(0)).copy_(matched);
+    return;
   }
   if (rows.dim() == 0) {
     at::Tensor target = targets.at(planned.parts.front().parameter);
@@ -205,6 +224,13 @@ Differences allowed_differences(const fs::path& path, const Source& source,
   return differences;
 }
 
+std::string matched_text(const MatchedTokens& tokens) {
+  const int64_t matched = tokens.matched();
+  return "; tokens are matched by their text: " + with_thousands(matched) + " of " +
+         with_thousands(tokens.their_vocab_size) + " kept, " +
+         with_thousands(static_cast<int64_t>(tokens.theirs.size()) - matched) + " new";
+}
+
 fs::path source_path(const Section& model) {
   return expand_path(model.get<std::string>("init_from"), libtorch_folder());
 }
@@ -226,7 +252,27 @@ void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
   }
 }
 
-std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state) {
+std::optional<MatchedTokens> tokens_matched_with_init_from(const Pipeline& pipeline) {
+  const Section model = pipeline.recipe.section("model");
+  if (!model.has("init_from") || !pipeline.tokenizer) return std::nullopt;
+  std::optional<MatchedTokens> tokens;
+  if (pipeline.group->rank() == 0)
+    tokens = tokens_matched_with_weights(source_path(model), *pipeline.tokenizer);
+  // Their number, 0 where nothing is matched, then theirs of each of ours.
+  std::vector<int64_t> told(static_cast<size_t>(pipeline.tokenizer->vocab_size()) + 1);
+  if (tokens) {
+    told.front() = tokens->their_vocab_size;
+    std::copy(tokens->theirs.begin(), tokens->theirs.end(), told.begin() + 1);
+  }
+  pipeline.group
+      ->broadcast(at::from_blob(told.data(), {static_cast<int64_t>(told.size())}, at::kLong), 0)
+      ->wait();
+  if (told.front() == 0) return std::nullopt;
+  return MatchedTokens{{told.begin() + 1, told.end()}, told.front()};
+}
+
+std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state,
+                                       const std::optional<MatchedTokens>& tokens) {
   const Section model = recipe.section("model");
   if (!model.has("init_from")) return std::nullopt;
   const fs::path path = source_path(model);
@@ -239,12 +285,13 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
   for (const PlannedTensor& planned : source_kind.plan.tensors) {
     if (planned.parts.empty() || !source.find(planned.name)) continue;
-    fill(planned, source, targets);
+    fill(planned, source, targets, tokens);
     source.release(planned.name);
   }
   Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " from '" +
                         path.string() + "' (" + source_kind.system + ")",
                     source_kind.warnings};
+  if (tokens) imported.text += matched_text(*tokens);
   add_what_stayed(imported, differences);
   return imported;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/pipeline.h"
+#include "text/matched_tokens.h"
 
 namespace exprun {
 
@@ -19,9 +20,15 @@ struct Imported {
 
 // Fills the parameters. The source is a folder of HuggingFace's (config.json), a folder or file
 // with our own names (a checkpoint is one), or a file with HuggingFace's. Nothing where the recipe
-// has no init_from. Throws Error that names every tensor which is missing, left over, of another
-// shape or no number, and then has changed nothing.
-std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state);
+// has no init_from. Rows of tokens go by `tokens`, else by their numbers. Throws Error that names
+// every tensor which is missing, left over, of another shape or no number, and then has changed
+// nothing.
+std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state,
+                                       const std::optional<MatchedTokens>& tokens = std::nullopt);
+
+// The tokens of the pipeline's data beside those of its init_from. All ranks call it together, and
+// have what rank 0 finds: elsewhere what tells the tokens need not lie beside the weights.
+std::optional<MatchedTokens> tokens_matched_with_init_from(const Pipeline& pipeline);
 
 // Whether they can be filled, as far as the headers of the files tell: for a state on the meta
 // device. Throws RecipeError at init_from; files that are not on this machine are not looked at.

@@ -1,0 +1,95 @@
+#include "text/matched_tokens.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "base/diagnostic.h"
+#include "base/files/run_folder.h"
+#include "base/log.h"
+#include "text/bpe/bpe_vocabulary.h"
+#include "text/prepared_data.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::vector<std::string> texts_of(const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (int64_t token = 0; token < tokenizer.vocab_size(); ++token)
+    texts.push_back(tokenizer.decode({&token, 1}));
+  return texts;
+}
+
+// kNone for a text of several.
+std::unordered_map<std::string_view, int64_t> numbers_of(const std::vector<std::string>& texts) {
+  std::unordered_map<std::string_view, int64_t> numbers;
+  for (size_t i = 0; i < texts.size(); ++i)
+    if (const auto [known, is_new] = numbers.emplace(texts[i], static_cast<int64_t>(i)); !is_new)
+      known->second = MatchedTokens::kNone;
+  return numbers;
+}
+
+// Of a folder below runs/<run>/checkpoints/; nothing for any other.
+std::optional<RunFolder> run_of(const fs::path& weights) {
+  const fs::path folder = (fs::absolute(weights) / "").parent_path().parent_path();
+  const RunFolder run{folder.parent_path()};
+  std::error_code ignored;
+  const bool is_one = folder == run.checkpoints() && fs::exists(run.data(), ignored);
+  return is_one ? std::optional(run) : std::nullopt;
+}
+
+// Large vocabularies take a quarter of a second to read.
+bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
+  const json kept = ours.to_json().value("vocabulary", json());
+  return kept.is_string() && is_same_vocabulary(kept.get<std::string>(), folder);
+}
+
+// Null where it is `ours`.
+std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const Tokenizer& ours) {
+  if (const auto run = run_of(weights)) {
+    const json theirs = PreparedData::load(run->data()).tokenizer;
+    return theirs.is_null() || theirs == ours.to_json() ? nullptr : load_tokenizer(theirs);
+  }
+  std::error_code ignored;
+  if (!fs::is_directory(weights, ignored) || is_vocabulary_of(ours, weights)) return nullptr;
+  return load_vocabulary(weights);
+}
+
+}  // namespace
+
+int64_t MatchedTokens::matched() const {
+  return static_cast<int64_t>(theirs.size()) - std::count(theirs.begin(), theirs.end(), kNone);
+}
+
+std::optional<MatchedTokens> matched_tokens(const Tokenizer& theirs, const Tokenizer& ours) {
+  const std::vector<std::string> their_texts = texts_of(theirs), our_texts = texts_of(ours);
+  if (their_texts.size() <= our_texts.size() &&
+      std::equal(their_texts.begin(), their_texts.end(), our_texts.begin()))
+    return std::nullopt;
+  const auto numbers = numbers_of(their_texts);
+  MatchedTokens tokens{{}, theirs.vocab_size()};
+  for (size_t i = 0; i < our_texts.size(); ++i) {
+    const bool same_number = i < their_texts.size() && their_texts[i] == our_texts[i];
+    const auto known = numbers.find(our_texts[i]);
+    tokens.theirs.push_back(same_number              ? static_cast<int64_t>(i)
+                            : known == numbers.end() ? MatchedTokens::kNone
+                                                     : known->second);
+  }
+  return tokens;
+}
+
+std::optional<MatchedTokens> tokens_matched_with_weights(const fs::path& weights,
+                                                         const Tokenizer& ours) try {
+  const auto theirs = other_tokenizer(weights, ours);
+  return theirs ? matched_tokens(*theirs, ours) : std::nullopt;
+} catch (const Error& error) {
+  log(LogLevel::debug, std::string("the tokens of the weights are not known: ") + error.what());
+  return std::nullopt;
+}
+
+}  // namespace exprun
