@@ -141,6 +141,11 @@ Derived evaluation_every(const DeriveInput& input, const std::string& type) {
   return part_of_run(input, type == "sample" ? 1 : 10);
 }
 
+Derived sample_end_of_text(const DeriveInput& input, const std::string& evaluation) {
+  return std::string(text_at(input.root, join_path(evaluation, "instruction")) ? "stop"
+                                                                               : "continue");
+}
+
 }  // namespace
 
 Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
@@ -160,6 +165,8 @@ Derived derive(const DeriveInput& input, const std::string& path, const std::str
   if (path == "metrics.progress_every") return part_of_run(input, 50);
   if (parent_path(parent_path(path)) == "evaluation" && last_part(path) == "every")
     return evaluation_every(input, type);
+  if (type == "sample" && last_part(path) == "end_of_text")
+    return sample_end_of_text(input, parent_path(path));
   return std::nullopt;
 }
 

@@ -64,6 +64,27 @@ class Instruction(ExprunTest):
         self.assertEqual(found, [{"prompt": "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n", "text": "red",
                                   "end": "stop_text"}])
 
+    def test_a_run_shows_how_it_responds_to_an_instruction(self):
+        self.write_records([{"instruction": f"Say {word}.", "output": word} for word in ("red", "blue") for _ in range(30)])
+        self.exprun("ft.toml", "steps=250", "lr=1e-2", "validation_every=10", "evaluation.sample.instruction=Say blue.",
+                    "evaluation.sample.temperature=0", "evaluation.sample.every=100 steps")
+        samples = sorted((self.run_folder() / "samples").glob("step_*.txt"))
+        self.assertEqual(len(samples), 3)
+        self.assertRegex(samples[-1].read_text(), r"(^|\n)Say blue\.\nblue\n?$")
+        self.assertEqual(self.exprun("sample", "@last").out, "Say blue.\nblue\n")
+        self.assertEqual(self.exprun("sample", "@last", "instruction=Say red.").out, "Say red.\nred\n")
+        self.assertEqual(self.exprun("sample", "@last", "--instruction", "--prompt", "Say red.").out, "Say red.\nred\n")
+        prompt = "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n"
+        self.assertEqual(self.exprun("sample", "@last", "--prompt", prompt).out, f"{prompt}red\n")
+        self.exprun("sample", "@last", "--prompt", prompt, "instruction=Say red.", code=2)
+
+    def test_a_first_recipe_shows_a_response(self):
+        self.exprun("new", "first", "--data", "instruction", "--path", "examples.jsonl")
+        self.assertRegex((self.folder / "first.toml").read_text(), r'\[evaluation\.sample\].*\n(#.*\n)*instruction = "Name three colors\."')
+        self.exprun("first.toml", "steps=2", "hidden_size=16", "num_layers=1", "num_heads=2", "warmup=1 steps", "evaluation.sample.tokens=4")
+        (sample,) = (self.run_folder() / "samples").iterdir()
+        self.assertIn("Name three colors.\n", sample.read_text())
+
     def test_an_export_ends_where_its_template_ends_a_response(self):
         self.exprun("ft.toml", "steps=2", "template=plain", "tokenizer=byte")
         self.exprun("export", "@last", "--huggingface", "plain")

@@ -268,9 +268,10 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
     const auto folder = prepared_folder(request);
     if (!folder || !described_set(*folder)->validation.empty())
       text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
-    // The text of an example of instructions begins with its template.
-    if (request.data != "instruction")
-      text += evaluation(schemas, "sample", {{"prompt", "\"The \""}});
+    text +=
+        evaluation(schemas, "sample",
+                   request.data == "instruction" ? Given{{"instruction", "\"Name three colors.\""}}
+                                                 : Given{{"prompt", "\"The \""}});
   }
   for (const char* name : {"precision", "parallelism", "checkpoint", "metrics"})
     text += table(schemas, name, {});

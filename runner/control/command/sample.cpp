@@ -26,8 +26,10 @@
 #include "control/report/table.h"
 #include "control/report/terminal.h"
 #include "recipe/key_path.h"
+#include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "recipe/rules/rules.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
 #include "text/example_template.h"
@@ -181,6 +183,15 @@ PromptForm form_of_instructions(const WeightsArgument& weights) {
   return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
 }
 
+const std::string kInstruction = kPrefix + "instruction";
+
+// What the recipe, with `changes`, asks for in its template; nothing where it has a prompt.
+std::optional<std::string> instruction_of(const WeightsArgument& weights, const Words& changes) {
+  const ResolvedRecipe recipe = try_resolve(weights.recipe({kAsSample}, changes)).recipe;
+  const bool has_template = text_at(recipe.root(), "dataset.type") == "instruction";
+  return has_template ? text_at(recipe.root(), kInstruction) : std::nullopt;
+}
+
 // Text behind a '|' or a '<' is not read unasked: a script's loop may read its own list there.
 bool has_waiting_input() {
   struct stat status {};
@@ -273,7 +284,7 @@ int run_sample(const Words& words, const Globals& globals) {
              offered_sample_keys)
       .option("--prompt", "TEXT", prompts,
               "the start of the text; may be repeated (default when not at a terminal: the "
-              "recipe's prompt)")
+              "recipe's prompt or instruction)")
       .option("--prompts", "FILE", file,
               "read a prompt from each line of this file (-: standard input)")
       .flag("--instruction", instruction,
@@ -306,7 +317,13 @@ int run_sample(const Words& words, const Globals& globals) {
                 ExitCode::bad_recipe);
   require_overrides(settings, "sample");
   WeightsArgument weights("sample", word, step, tokenizer, globals);
-  const PromptForm form = instruction ? form_of_instructions(weights) : PromptForm();
+  Words changes;
+  for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
+  const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
+  const bool asks_anew = !prompts.empty() || !file.empty();
+  const auto own_instruction = asks_anew ? std::nullopt : instruction_of(weights, changes);
+  const PromptForm form =
+      instruction || own_instruction ? form_of_instructions(weights) : PromptForm();
   const char* const option = prompts.empty() ? "--prompts" : "--prompt";
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
@@ -319,14 +336,12 @@ int run_sample(const Words& words, const Globals& globals) {
       throw Error("sample: " + problem, ExitCode::bad_recipe);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
-  if (!prompts.empty())
+  if (asks_anew) {
+    if (base.find(kInstruction)) overrides.push_back('~' + kInstruction);
     overrides.push_back(kAsPrompt + json_text(nlohmann::json(form(prompts.front(), false).given)));
-  const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
-  const Value* written = base.find(kPrefix + "end_of_text");
-  if (instruction || !written || written->origin == Origin::default_value)
+  }
+  if (instruction || !is_written(base.root(), kPrefix + "end_of_text"))
     overrides.push_back(kPrefix + "end_of_text=stop");
-  Words changes;
-  for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const RecipeText text = weights.recipe(overrides, changes);
   const DatasetInfo facts = weights.facts();
   TypedRequest typed{settings, nullptr};
@@ -339,8 +354,8 @@ int run_sample(const Words& words, const Globals& globals) {
   const bool interactive =
       prompts.empty() && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (prompts.empty())
-    prompts = {
-        try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt")};
+    prompts = {own_instruction.value_or(
+        try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt"))};
   PromptSource source(std::move(prompts), form, interactive);
   const EvaluatedWeights located = weights.located(text);
   return json ? print_texts_as_json(located, source) : print_texts(located, source);

@@ -246,17 +246,37 @@ void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics) {
           {place_of(input.root, key), "the prompt is empty", "a line break, \"\\n\", is enough"});
 }
 
+void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto dataset = text_at(input.root, "dataset.type");
+  for (const std::string& path : evaluations_of(input.root, "sample")) {
+    const std::string key = join_path(path, "instruction"), prompt = join_path(path, "prompt");
+    if (!text_at(input.root, key)) continue;
+    if (is_written(input.root, prompt))
+      diagnostics.push_back(clash(input.root, {key, prompt},
+                                  "'instruction' and 'prompt' both say what the model responds to",
+                                  "keep one of them"));
+    else if (dataset && *dataset != "instruction")
+      diagnostics.push_back(
+          clash(input.root, {key, "dataset.type"},
+                "'instruction' needs a dataset of type \"instruction\", whose template it is "
+                "written in",
+                "write the whole text in 'prompt' instead"));
+  }
+}
+
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
   if (!input.dataset_info.characters) return;
   for (const std::string& path : evaluations_of(input.root, "sample")) {
-    const std::string key = join_path(path, "prompt");
+    const std::string instruction = join_path(path, "instruction");
+    const std::string key =
+        text_at(input.root, instruction) ? instruction : join_path(path, "prompt");
     const std::string prompt = text_at(input.root, key).value_or("");
     for (const CodePoint& c : code_points(prompt)) {
       if (input.dataset_info.characters->find(c.value) != std::u32string::npos) continue;
-      diagnostics.push_back(
-          clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
-                "the prompt has '" + std::string(c.bytes) + "', which does not occur in the text",
-                "a character tokenizer knows only the characters of its text"));
+      diagnostics.push_back(clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
+                                  "the " + last_part(key) + " has '" + std::string(c.bytes) +
+                                      "', which does not occur in the text",
+                                  "a character tokenizer knows only the characters of its text"));
       break;
     }
   }

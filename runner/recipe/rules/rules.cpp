@@ -55,6 +55,7 @@ constexpr Rule kRules[] = {
     keys_have_an_effect,
     text_has_tokenizer,
     prompt_is_not_empty,
+    instruction_has_a_template,
     prompt_can_be_encoded,
     series_are_measured_once,
     best_metric_is_measured,

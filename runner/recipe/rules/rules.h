@@ -81,6 +81,7 @@ void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics);
 void keys_have_an_effect(const RuleInput& input, Diagnostics& diagnostics);
 void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics);
+void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics);
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics);
 void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics);
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics);

@@ -12,6 +12,7 @@
 #include "engine/data/prefetcher.h"
 #include "engine/data/token_dataset.h"
 #include "engine/model.h"
+#include "text/example_template.h"
 #include "text/examples.h"
 #include "text/sample_order.h"
 
@@ -108,7 +109,8 @@ class PackedSplit {
 class InstructionDataset final : public Dataset {
  public:
   InstructionDataset(const Section& section, const DatasetContext& context)
-      : truncates_(section.get<std::string>("too_long") == "truncate"),
+      : template_(section.get<std::string>("template")),
+        truncates_(section.get<std::string>("too_long") == "truncate"),
         train_(context.data.train, context.data.train_segments, context, truncates_),
         validation_(context.data.validation, context.data.validation_segments, context, truncates_),
         length_(context.sequence_length),
@@ -134,6 +136,10 @@ class InstructionDataset final : public Dataset {
   int64_t targets_per_sample() const override { return length_; }
   int64_t validation_targets(int64_t samples) const override {
     return validation_.learned_in(samples);
+  }
+
+  std::string prompt_for(const std::string& instruction) const override {
+    return template_.prompt(instruction);
   }
 
   // "1,000 examples (3 truncated to 128 tokens) in 52 sequences; one example dropped: ..."
@@ -178,6 +184,7 @@ class InstructionDataset final : public Dataset {
     return of(split).read(packs);
   }
 
+  ExampleTemplate template_;
   bool truncates_;
   PackedSplit train_, validation_;
   int64_t length_;

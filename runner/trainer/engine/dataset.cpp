@@ -4,6 +4,10 @@
 
 namespace exprun {
 
+std::string Dataset::prompt_for(const std::string&) const {
+  throw std::logic_error("dataset: its samples have no template for an instruction");
+}
+
 Batch Batch::on(at::Device device) const {
   const auto there = [&](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.to(at::TensorOptions(device), /*non_blocking=*/true) : tensor;

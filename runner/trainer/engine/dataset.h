@@ -78,6 +78,10 @@ class Dataset {
     return samples * targets_per_sample();
   }
 
+  // The text that asks for a response to an instruction, as its examples do. Only of a dataset with
+  // a template: the rules of recipes see to that.
+  virtual std::string prompt_for(const std::string& instruction) const;
+
   // What those who start a run should know of its samples; empty if nothing.
   virtual std::string remark() const { return ""; }
   // What is likely to be a mistake in the data, or in how they are cut; empty if nothing.

@@ -1,4 +1,4 @@
-// Text that the model writes after a prompt.
+// Text that the model writes after a prompt, or in response to an instruction.
 #include "engine/evaluation.h"
 #include "engine/inference/generation.h"
 
@@ -9,6 +9,7 @@ constexpr const char* kSeparator = "\n---\n";
 
 struct Settings {
   std::string prompt;
+  std::optional<std::string> instruction;  // in place of the prompt
   GenerationSettings generation;
   int64_t samples = 0;
   std::optional<int64_t> seed;  // else the run's
@@ -19,12 +20,12 @@ class Sample : public Evaluation {
   Sample(Section section, Settings settings)
       : section_(std::move(section)), settings_(std::move(settings)) {}
 
-  void check(const Dataset&, const Tokenizer* tokenizer) const override {
+  void check(const Dataset& dataset, const Tokenizer* tokenizer) const override {
     if (!tokenizer)
-      throw section_.error("prompt", "generating text needs a tokenizer, but this dataset has none",
+      throw section_.error(key(), "generating text needs a tokenizer, but this dataset has none",
                            "remove this evaluation");
-    if (encoded(*tokenizer).empty())
-      throw section_.error("prompt", "the prompt is empty", "a line break, \"\\n\", is enough");
+    if (encoded(dataset, *tokenizer).empty())
+      throw section_.error(key(), "the prompt is empty", "a line break, \"\\n\", is enough");
   }
 
   bool before_training() const override { return false; }
@@ -41,14 +42,22 @@ class Sample : public Evaluation {
   }
 
  private:
-  Tokens encoded(const Tokenizer& tokenizer) const {
+  const char* key() const { return settings_.instruction ? "instruction" : "prompt"; }
+
+  Tokens encoded(const Dataset& dataset, const Tokenizer& tokenizer) const {
     try {
-      return tokenizer.encode_prompt(settings_.prompt);
+      return tokenizer.encode_prompt(
+          settings_.instruction ? dataset.prompt_for(*settings_.instruction) : settings_.prompt);
     } catch (const UnknownCharacter& error) {
-      throw section_.error("prompt", error.what(), "leave it out");
+      throw section_.error(key(), error.what(), "leave it out");
     } catch (const Error& error) {
-      throw section_.error("prompt", error.what());
+      throw section_.error(key(), error.what());
     }
+  }
+
+  // What is shown before the text of the model: of an instruction without its template.
+  std::string shown() const {
+    return settings_.instruction ? *settings_.instruction + '\n' : settings_.prompt;
   }
 
   // One text, or why there is none; nothing if a stop was requested.
@@ -59,16 +68,17 @@ class Sample : public Evaluation {
       context.report({index * most + tokens, settings_.samples * most});
     };
     observer.stop_requested = context.stop_requested;
-    const GeneratedText generated = generate_text(
-        context.model, *context.tokenizer, encoded(*context.tokenizer), settings_.generation,
-        {settings_.seed.value_or(context.seed), context.step, index}, observer);
+    const GeneratedText generated =
+        generate_text(context.model, *context.tokenizer,
+                      encoded(context.dataset, *context.tokenizer), settings_.generation,
+                      {settings_.seed.value_or(context.seed), context.step, index}, observer);
     switch (generated.end) {
       case GeneratedText::End::interrupted:
         return std::nullopt;
       case GeneratedText::End::diverged:
         return EvaluationResult{{}, "", kDivergedLogits};
       default:
-        return EvaluationResult{{}, settings_.prompt + generated.text, ""};
+        return EvaluationResult{{}, shown() + generated.text, ""};
     }
   }
 
@@ -78,7 +88,8 @@ class Sample : public Evaluation {
 
 std::unique_ptr<Evaluation> build(const Section& section) {
   return std::make_unique<Sample>(
-      section, Settings{section.get<std::string>("prompt"), GenerationSettings::from(section),
+      section, Settings{section.get<std::string>("prompt"),
+                        section.find<std::string>("instruction"), GenerationSettings::from(section),
                         section.get<int64_t>("samples"), section.find<int64_t>("seed")});
 }
 
