@@ -29,7 +29,7 @@ RunState run_state(const std::string& name) {
 }
 
 bool ended_early(const RunRow& run) {
-  return run.state == RunState::finished && !run.message.empty();
+  return run.state == RunState::finished && run.last_step < run.steps;
 }
 
 const char* state_text(const RunRow& run) {

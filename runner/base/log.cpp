@@ -264,6 +264,7 @@ bool has_progress_line() {
 }
 
 void show_diagnostics(const Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return;
   Console::instance().block(
       render(diagnostics, {columns_of(STDERR_FILENO), wants_color(STDERR_FILENO)}));
 }

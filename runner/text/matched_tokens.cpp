@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/diagnostic.h"
-#include "base/files/run_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/prepared_data.h"
@@ -34,15 +34,6 @@ std::unordered_map<std::string_view, int64_t> numbers_of(const std::vector<std::
   return numbers;
 }
 
-// Of a folder below runs/<run>/checkpoints/; nothing for any other.
-std::optional<RunFolder> run_of(const fs::path& weights) {
-  const fs::path folder = (fs::absolute(weights) / "").parent_path().parent_path();
-  const RunFolder run{folder.parent_path()};
-  std::error_code ignored;
-  const bool is_one = folder == run.checkpoints() && fs::exists(run.data(), ignored);
-  return is_one ? std::optional(run) : std::nullopt;
-}
-
 // Large vocabularies take a quarter of a second to read.
 bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
   const json kept = ours.to_json().value("vocabulary", json());
@@ -51,13 +42,15 @@ bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
 
 // Null where it is `ours`.
 std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const Tokenizer& ours) {
-  if (const auto run = run_of(weights)) {
-    const json theirs = PreparedData::load(run->data()).tokenizer;
+  std::error_code ignored;
+  const auto checkpoint = checkpoint_at(weights);
+  if (checkpoint && fs::exists(checkpoint->run.data(), ignored)) {
+    const json theirs = PreparedData::load(checkpoint->run.data()).tokenizer;
     return theirs.is_null() || theirs == ours.to_json() ? nullptr : load_tokenizer(theirs);
   }
-  std::error_code ignored;
-  if (!fs::is_directory(weights, ignored) || is_vocabulary_of(ours, weights)) return nullptr;
-  return load_vocabulary(weights);
+  const bool is_folder = fs::is_directory(weights, ignored);
+  const fs::path folder = is_folder ? weights : fs::absolute(weights, ignored).parent_path();
+  return is_vocabulary_of(ours, folder) ? nullptr : load_vocabulary(folder);
 }
 
 }  // namespace

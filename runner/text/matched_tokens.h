@@ -24,8 +24,8 @@ struct MatchedTokens {
 // stand for is matched only where the numbers are the same.
 std::optional<MatchedTokens> matched_tokens(const Tokenizer& theirs, const Tokenizer& ours);
 
-// The same for the tokens that `weights` (a checkpoint of a run, a HuggingFace folder) were trained
-// with; nothing where it is not known which these are.
+// The same for the tokens that `weights` (a checkpoint of a run, a HuggingFace folder, or a file in
+// one of them) were trained with; nothing where it is not known which these are.
 std::optional<MatchedTokens> tokens_matched_with_weights(const std::filesystem::path& weights,
                                                          const Tokenizer& ours);
 

@@ -149,8 +149,9 @@ class BadUsage(BadInput):
 
     def test_the_database_of_a_store(self):
         self.exprun("tiny.toml", "steps=1")
-        self.assert_refused(["ls", "--store", "runs/exprun.db"], 2,
-                            "exprun: error: store: 'runs/exprun.db' is a file; name its folder: --store runs\n")
+        for named in "runs/exprun.db", "runs/exprun.db/":
+            self.assert_refused(["ls", "--store", named], 5, f"exprun: error: store: '{named.rstrip('/')}' is a file; "
+                                                             "a store is a folder: --store runs\n")
 
 
 class BadData(BadInput):
@@ -264,8 +265,8 @@ class BadStore(BadInput):
 
     def test_a_file_where_the_store_should_be(self):
         self.write("runs", "")
-        self.assert_refused(["tiny.toml"], 5, "exprun: error: store: cannot make the folder of 'HERE/runs/exprun.db': "
-                            "Not a directory; choose another place with --store\n")
+        self.assert_refused(["tiny.toml"], 5, "exprun: error: store: 'runs' is a file; a store is a folder: "
+                            "choose one with --store DIR\n")
 
 
 class BadDisk(BadInput):

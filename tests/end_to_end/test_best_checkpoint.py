@@ -1,5 +1,6 @@
 """The checkpoint with the best value of run.best_metric stays, and can be looked at."""
 import json
+import shutil
 import unittest
 
 from support import ExprunTest, kill
@@ -41,8 +42,8 @@ class BestCheckpoint(ExprunTest):
         self.assertEqual(self.saved(), [50, 60])
         name = self.run_folder().name
         self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
-                         f"exprun: error: eval: {name} has no checkpoint of its best step, {step}, any more; it has "
-                         "those of steps 50 and 60\n")
+                         f"exprun: error: eval: {name} has no checkpoint of its best step, {step}: with "
+                         "checkpoint.keep_best = \"none\" it is not kept; it has those of steps 50 and 60\n")
 
     def test_a_run_that_is_resumed_keeps_the_best_of_its_earlier_attempt(self):
         self.exprun("tiny.toml", *WORSE, "max_minutes=1e-5", code=75)
@@ -69,6 +70,20 @@ class BestCheckpoint(ExprunTest):
         losses = ("SELECT step, value FROM metrics JOIN runs USING (run) WHERE metrics.name = 'train/loss' AND runs.name = 'tuned' "
                   "ORDER BY step")
         self.assertEqual(self.rows(losses), self.rows(losses, store="whole"))
+
+    def test_given_weights_that_are_not_there_are_not_called_untrained(self):
+        self.exprun("tiny.toml")
+        tuned = ("tiny.toml", f"init_from=runs/{self.run_folder().name}/checkpoints/step_00000040", "lr=1", "steps=20",
+                 "checkpoint.every=10 steps")
+        said = "exprun: error: eval: {} has no checkpoint of its best step, 0: {}; it has those of steps 10 and 20\n"
+        self.exprun(*tuned, "name=forgotten", "keep_best=none")
+        self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
+                         said.format(self.run_folder().name, 'with checkpoint.keep_best = "none" it is not kept'))
+        self.exprun(*tuned, "name=deleted")
+        shutil.rmtree(self.run_folder() / "checkpoints/step_00000000")
+        self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
+                         said.format(self.run_folder().name, "it was deleted, or the run began with a version of exprun that did "
+                                                             "not save given weights"))
 
     def test_a_run_from_random_weights_saves_none_before_its_first_update(self):
         self.exprun("tiny.toml", "lr=3", "steps=20", "checkpoint.every=10 steps")

@@ -204,6 +204,17 @@ class EvalAndSample(ExprunTest):
         drawn = {self.exprun("sample", "@last", "tokens=40", "temperature=2", f"seed={seed}").out for seed in (1, 2)}
         self.assertEqual(len(drawn), 2)
 
+    def test_a_text_without_line_breaks_is_continued_from_its_first_character(self):
+        self.write("digits.txt", "0123456789" * 40)
+        self.exprun("tiny.toml", "path=digits.txt", "steps=2", "name=digits", "~evaluation.sample")
+        self.assertRegex(self.exprun("sample", "digits", "tokens=4").out, r"\A0\d{4}\n\Z")
+
+    def test_a_checkpoint_of_another_store_is_told_from_what_is_none(self):
+        checkpoint = next(self.run_folder().glob("checkpoints/*"))
+        self.exprun("tiny.toml", "steps=1", "name=other", "--store", "other")
+        said = self.exprun("sample", str(checkpoint), "--store", "other", code=4).err
+        self.assertIn("; its folder is in another store: add --store ", said)
+
     def test_eval_warns_of_what_is_no_number(self):
         self.exprun("tiny.toml", "lr=1e38", "steps=2", code=3)
         result = self.exprun("eval", "@last", "--json")

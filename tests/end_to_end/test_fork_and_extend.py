@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import struct
 import unittest
 
@@ -151,6 +152,13 @@ class EarlyStop(LaterTraining):
         columns = "SELECT recipe_hash, state, last_step, message FROM runs"
         self.assertEqual(self.rows(columns), self.rows(columns, store="whole"))
 
+    def test_a_run_of_an_older_version_that_recorded_no_reason(self):
+        with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as database, database:
+            database.execute("UPDATE attempt SET message = ''")
+        self.assertIn("  finished early  ", self.exprun("ls").out)
+        self.assertIn(" ended early at step 2\n  more steps do not continue it; add run.early_stop.patience=4\n",
+                      self.refused("resume", "@last", "run.steps=80"))
+
     def test_without_early_stopping_it_trains_to_its_end(self):
         self.exprun("resume", "@last", "~run.early_stop", "run.steps=8")
         self.assertEqual(self.rows("SELECT state, last_step, message FROM runs"), [("finished", 8, "")])
@@ -168,9 +176,24 @@ class Fork(LaterTraining):
         self.write("text.txt", text + "~~~~~~~~")
         said = self.refused("fork", origin, "steps=3")
         self.assertIn(f"fork: the checkpoint of step 2 of {origin} does not fit the changed data:\n  {changed}parameters:\n", said)
-        said = self.refused("tiny.toml", "steps=1", "warmup=0 steps", f"init_from={origin}")
-        self.assertRegex(said, r"\n  text\.txt has changed since they were trained\n")
+        weights = f"runs/{origin}/checkpoints/step_00000002/"
+        for start in (origin, weights, f'"${{env:NOT_SET:{weights}}}"'):
+            said = self.refused("tiny.toml", "steps=1", "warmup=0 steps", f"init_from={start}")
+            self.assertRegex(said, r"\n  text\.txt has changed since they were trained\n")
         self.assertRegex(self.refused("resume", origin, "steps=3", code=1), r"\(fingerprint \w{8}, now \w{8}; text\.txt has changed since\)")
+
+    def test_data_of_which_no_source_is_known_to_have_changed_are_a_difference(self):
+        text = (self.folder / "text.txt").read_text()
+        self.write("copy.txt", text)  # what was prepared of text.txt
+        self.exprun("tiny.toml", "path=copy.txt", "steps=2")
+        origin = self.newest().name
+        self.write("copy.txt", text + "~~~~~~~~")
+        differ = f"fork: the checkpoint of step 2 of {origin} does not fit the changed data:\n  data: its content differs\nparameters:\n"
+        self.assertIn(differ, self.refused("fork", origin, "steps=3"))
+        (self.folder / "runs" / origin / "data.json").unlink()
+        said = self.refused("fork", origin, "steps=3")
+        self.assertIn(differ, said)
+        self.assertTrue(said.endswith("\na fork keeps the model\n"), said)
 
     def test_a_fork_is_another_experiment_than_a_run_with_its_recipe(self):
         self.exprun("tiny.toml", "steps=10")
@@ -218,6 +241,8 @@ class Fork(LaterTraining):
         ((first,), (last,)) = self.rows("SELECT value FROM metrics JOIN runs USING (run) WHERE metrics.name = 'val/loss' AND "
                                         "((runs.name = 'before' AND step = 40) OR (runs.name = 'after' AND step = 0)) ORDER BY run")
         self.assertAlmostEqual(first, last, delta=0.05)
+        file = f"model.init_from=runs/{before}/checkpoints/step_00000040/model.safetensors"
+        self.assertRegex(self.exprun(*start, file, "name=of_file").err, r"; tokens are matched by their text: (\d+) of \1 kept, 1 new\n")
         self.exprun(*start, "--new", "world_size=2")
         ((one,), (two,)) = self.rows("SELECT value FROM metrics JOIN runs USING (run) WHERE runs.name = 'after' AND "
                                      "metrics.name = 'val/loss' AND step = 0")

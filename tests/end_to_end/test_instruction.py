@@ -76,6 +76,7 @@ class Instruction(ExprunTest):
         self.assertEqual(self.exprun("sample", "@last", "--instruction", "--prompt", "Say red.").out, "Say red.\nred\n")
         prompt = "<|im_start|>user\nSay red.<|im_end|>\n<|im_start|>assistant\n"
         self.assertEqual(self.exprun("sample", "@last", "--prompt", prompt).out, f"{prompt}red\n")
+        self.assertEqual(self.exprun("sample", "@last", f"prompt={json.dumps(prompt)}").out, f"{prompt}red\n")
         self.exprun("sample", "@last", "--prompt", prompt, "instruction=Say red.", code=2)
 
     def test_a_first_recipe_shows_a_response(self):

@@ -76,10 +76,32 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM runs"), [("interrupted",)] * 2)
         self.assertEqual(self.rows("SELECT count(*) FROM checkpoint JOIN runs USING (run) WHERE step = last_step"), [(2,)])
 
-    def test_what_keeps_a_trial_from_beginning_is_at_the_change_as_it_was_typed(self):
+    def test_what_the_data_refuse_is_at_the_change_as_it_was_typed_before_the_first_trial(self):
         axes = self.write("axes.toml", (self.folder / "tiny.toml").read_text() + "[sweep.axes]\n'run.seed' = [1, 2]\n").name
-        self.assertIn("[1/2] run.seed=1: could not begin: evaluation.sample.prompt=Ä: the prompt has 'Ä'",
-                      self.exprun("sweep", axes, "steps=2", "evaluation.sample.prompt=Ä", code=6).err)
+        for more in (), ("--dry-run",):
+            said = self.exprun("sweep", axes, "steps=2", "evaluation.sample.prompt=Ä", *more, code=2).err
+            self.assertTrue(said.startswith("<override 2>:1:26: error: the prompt has 'Ä', which does not occur in the text\n"), said)
+        said = self.exprun("sweep", "tiny.toml", "context_length=8,100000", "steps=2", code=2).err
+        self.assertIn("'context_length' is 100000, but ", said)
+        self.assertFalse((self.folder / "runs/exprun.db").exists())
+
+    def test_trials_begin_with_the_newest_checkpoint_of_a_run_that_is_named(self):
+        self.exprun("tiny.toml", "steps=4", "name=base")
+        line = ("sweep", "tiny.toml", "model.init_from=base", "lr=1e-3,2e-3", "steps=2")
+        self.exprun(*line)
+        self.assertIn("all finished", self.exprun(*line).err)
+        self.exprun("resume", "base", "run.steps=8")
+        self.assertIn(" is runs/base-", self.exprun(*line).err)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs WHERE name = 'tiny'"), [(4,)])
+
+    def test_trials_of_a_text_that_has_changed_are_no_answers(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
+        self.exprun(*line)
+        self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
+        said = self.exprun(*line).err
+        self.assertIn("exprun rm --sweep ", said)
+        self.exprun("rm", "--sweep", "1")
+        self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
 
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
         self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared

@@ -97,6 +97,25 @@ std::string checkpoint_name(int64_t step) {
   return name;
 }
 
+std::optional<NamedCheckpoint> checkpoint_at(const fs::path& path) {
+  std::error_code ignored;
+  // Both without a slash at the end.
+  fs::path folder = (fs::absolute(path, ignored).lexically_normal() / "").parent_path();
+  fs::path written = (path / "").parent_path();
+  // Other words may be typed in a checkpoint's folder: "@last" is no file there.
+  if (fs::is_regular_file(folder, ignored)) {
+    folder = folder.parent_path();
+    written = written.parent_path();
+  }
+  const auto step = step_of(folder.filename().string());
+  const fs::path run = folder.parent_path().parent_path();
+  if (!step || !run.has_filename() || folder.parent_path() != RunFolder{run}.checkpoints())
+    return std::nullopt;
+  const fs::path run_as_written = written.parent_path().parent_path();
+  return NamedCheckpoint{{run_as_written.filename() == run.filename() ? run_as_written : run},
+                         *step};
+}
+
 std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
                                                    std::vector<std::string>* skipped) {
   std::vector<CheckpointFolder> found;

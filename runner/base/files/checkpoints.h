@@ -29,6 +29,16 @@ struct CheckpointFolder {
 // "step_00000300"
 std::string checkpoint_name(int64_t step);
 
+// What a path names by its form, whether it is there or not.
+struct NamedCheckpoint {
+  RunFolder run;  // as it was written where that has the run's name, else absolute
+  int64_t step = 0;
+};
+
+// Of "runs/mine-1a2b3c4d/checkpoints/step_00000300", or of a file that is in it; nothing for any
+// other path.
+std::optional<NamedCheckpoint> checkpoint_at(const std::filesystem::path& path);
+
 // Newest first. What is skipped, and why, is added to `skipped` when given:
 // "step_00000300: model.safetensors is missing".
 std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,

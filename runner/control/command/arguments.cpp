@@ -358,6 +358,11 @@ std::string joined(const Words& words) {
   return line;
 }
 
+// "runs/" is "runs".
+std::filesystem::path without_slash(const std::filesystem::path& folder) {
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
 // Where the system would find it: ".." behind a symbolic link is not the folder of the link.
 std::filesystem::path found_at(const std::string& folder) {
   std::error_code error;
@@ -365,20 +370,21 @@ std::filesystem::path found_at(const std::string& folder) {
   if (error)
     throw Error("command line: the working directory cannot be found (" + error.message() +
                 "); change to a folder that exists");
-  if (std::find(path.begin(), path.end(), "..") == path.end()) return path.lexically_normal();
+  if (std::find(path.begin(), path.end(), "..") == path.end())
+    return without_slash(path.lexically_normal());
   const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
   return error ? path : target;
 }
 
-// Named is the folder, but its database is what a user sees in it.
 void require_folder(const StoreFolder& store) {
-  const StoreFolder around = {store.path.parent_path(), store.shown.parent_path()};
   std::error_code error;
-  if (store.path != around.database() || !std::filesystem::is_regular_file(store.path, error))
-    return;
-  throw Error("store: '" + store.shown.string() + "' is a file; name its folder: --store " +
-                  (around.shown.empty() ? "." : shell_quoted(around.shown.string())),
-              ExitCode::bad_recipe);
+  if (!std::filesystem::is_regular_file(store.path, error)) return;
+  const StoreFolder around = {store.path.parent_path(), store.shown.parent_path()};
+  const std::string folder = around.shown.empty() ? "." : shell_quoted(around.shown.string());
+  const bool is_database = store.path == around.database();
+  throw Error("store: '" + store.shown.string() + "' is a file; a store is a folder: " +
+                  (is_database ? "--store " + folder : "choose one with --store DIR"),
+              ExitCode::store_error);
 }
 
 }  // namespace
@@ -407,7 +413,7 @@ Globals take_globals(Words& words) {
     }
   }
   if (store.empty()) throw Error("command line: --store needs a folder", ExitCode::bad_recipe);
-  globals.store = {found_at(store), store};
+  globals.store = {found_at(store), without_slash(store)};
   require_folder(globals.store);
   words = std::move(rest);
   return globals;

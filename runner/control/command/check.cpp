@@ -21,6 +21,7 @@
 #include "control/report/plan.h"
 #include "control/report/terminal.h"
 #include "control/sweep/trials.h"
+#include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/capacity.h"
 
@@ -69,10 +70,12 @@ void make_errors(Diagnostics& diagnostics) {
 void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolder& folder) try {
   std::error_code ignored;
   if (!std::filesystem::exists(folder.database(), ignored)) return;
-  const auto speed = known_speed(open_store(folder), recipe);
+  const auto steps = plan.at("steps").get<int64_t>();
+  const auto speed = known_speed(open_store(folder), recipe, steps);
   if (!speed) return;
   const double training = plan.at("tokens").get<double>() / speed->tokens_per_second;
-  plan["time"] = {{"seconds", training + speed->other_seconds.value_or(0)},
+  const double other = speed->other_seconds.value_or(0) * static_cast<double>(steps);
+  plan["time"] = {{"seconds", training + other},
                   {"training_seconds", training},
                   {"tokens_per_second", speed->tokens_per_second},
                   {"run", speed->run}};
@@ -140,7 +143,7 @@ void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& r
                  const DatasetInfo& dataset_info, const StoreFolder& folder, bool strict) {
   report.add_lacking(machine_problems(recipe));
   if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
-    report.add(other_model(*from->as<std::string>(), recipe));
+    report.add(other_model(expand_path(*from->as<std::string>(), libtorch_folder()), recipe));
   if (!report.wrong(strict)) add_plan(report, text, recipe, dataset_info, folder);
 }
 

@@ -30,17 +30,17 @@ RecipeText around(Words overrides) {
   return text;
 }
 
-ResolvedRecipe recipe_of(Words words, const Globals& globals) {
+ResolvedRecipe recipe_of(Words words) {
   if (!words.empty() && words[0].find('=') == std::string::npos) {
     const std::string recipe = words[0];
     words.erase(words.begin());
     require_overrides(words, "data prepare");
-    return resolved_aloud(read_recipe(recipe, words), globals);
+    return resolved_aloud(read_recipe(recipe, words));
   }
   require_overrides(words, "data prepare");
   for (std::string& word : words)
     if (word.find('.') > word.find('=')) word = "dataset." + word;
-  return resolved_aloud(around(words), globals);
+  return resolved_aloud(around(words));
 }
 
 Words keys_of_dataset(const Typed& typed) {
@@ -92,7 +92,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
     throw Error("data prepare: --threads takes 1 to " + std::to_string(kMostThreads) +
                     ", or 0 for all cores",
                 ExitCode::bad_recipe);
-  const ResolvedRecipe recipe = recipe_of(what, globals);
+  const ResolvedRecipe recipe = recipe_of(what);
   const Section dataset = recipe.section("dataset");
   if (!is_made_of_text(dataset.type()))
     throw dataset.error("type", "the data is already in token shards",

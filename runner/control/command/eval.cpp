@@ -186,7 +186,7 @@ int run_eval(const Words& words, const Globals& globals) {
   overrides = in_evaluations(overrides, try_resolve(weights.recipe({})).recipe.root());
   const RecipeText text = weights.recipe({}, overrides);
   const WorkingDirectory there(weights.run());
-  const ResolvedRecipe recipe = resolved_aloud(text, globals);
+  const ResolvedRecipe recipe = resolved_aloud(text);
   require_evaluation_keys(recipe, overrides);
   const bool is_empty = recipe.section("evaluation").keys().empty();
   const EvaluatedWeights located = weights.located(text);

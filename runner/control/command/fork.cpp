@@ -1,12 +1,12 @@
 // exprun fork RUN [--step N|best|last] [key=value...]
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
-#include "control/command/weights_argument.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
@@ -31,17 +31,15 @@ std::string store_option_for(const std::filesystem::path& run, const StoreFolder
 }
 
 void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& store) {
-  const std::string& reference = words.reference;
-  const std::filesystem::path folder = reference.substr(0, reference.find_last_not_of('/') + 1);
-  const auto step = step_of_checkpoint(folder);
-  const std::filesystem::path run = folder.parent_path().parent_path();
-  if (!step || run.filename().empty()) return;
-  std::string command =
-      "exprun fork " + shell_quoted(run.filename().string()) + " --step " + std::to_string(*step);
+  const auto checkpoint = checkpoint_at(words.reference);
+  if (!checkpoint) return;
+  const std::filesystem::path& run = checkpoint->run.path;
+  std::string command = "exprun fork " + shell_quoted(run.filename().string()) + " --step " +
+                        std::to_string(checkpoint->step);
   if (words.fresh_optimizer) command += " --fresh-optimizer";
   if (detach) command += " --detach";
   for (const std::string& word : words.overrides) command += ' ' + shell_quoted(word);
-  throw Error("fork: '" + reference + "' is a checkpoint of a run; write " + command +
+  throw Error("fork: '" + words.reference + "' is a checkpoint of a run; write " + command +
                   store_option_for(run, store),
               ExitCode::bad_recipe);
 }
@@ -59,7 +57,8 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   request.joined = joined;
   request.begun = begun;
   HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork");
-  request.origin = ForkOrigin{run, before, checkpoint.folder, words.fresh_optimizer};
+  request.origin = ForkOrigin{run, globals.store.run(run.folder), before, checkpoint.folder,
+                              words.fresh_optimizer};
   std::optional<FileLock> reading = std::move(checkpoint.reading);
   request.held_weights = &reading;
   log_info("forking " + describe_origin(to_json(*request.origin)));

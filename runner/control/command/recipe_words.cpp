@@ -30,13 +30,9 @@ std::string change_in(const std::string& table, const std::string& change) {
   return sign + table + '.' + change.substr(sign.size());
 }
 
-void show_warnings(const Diagnostics& warnings, const Globals& globals) {
-  if (!warnings.empty() && globals.level != LogLevel::warning) show_diagnostics(warnings);
-}
-
-ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals) {
+ResolvedRecipe resolved_aloud(const RecipeText& text) {
   ResolvedRecipe resolved = resolve(text);
-  show_warnings(resolved.warnings(), globals);
+  show_diagnostics(resolved.warnings());
   return resolved;
 }
 
@@ -49,7 +45,7 @@ void refuse_detached_machines(const std::optional<JoinedRank>& joined) {
 }
 
 LaunchRequest request_for(RecipeText text, const Globals& globals) {
-  ResolvedRecipe resolved = resolved_aloud(text, globals);
+  ResolvedRecipe resolved = resolved_aloud(text);
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
 }
 

@@ -34,11 +34,8 @@ std::string sign_of(const std::string& change);
 // of "~top_k".
 std::string change_in(const std::string& table, const std::string& change);
 
-// On standard error, unless only errors are to be said there.
-void show_warnings(const Diagnostics& warnings, const Globals& globals);
-
 // Warnings of the recipe are printed. Throws RecipeError.
-ResolvedRecipe resolved_aloud(const RecipeText& text, const Globals& globals);
+ResolvedRecipe resolved_aloud(const RecipeText& text);
 
 LaunchRequest request_for(RecipeText text, const Globals& globals);
 

@@ -45,8 +45,8 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "
-          "metrics.every, run.tags), the length of the run and, to a higher value, "
-          "run.early_stop.patience; `exprun rerun " +
+          "metrics.every, run.tags), the length of the run, and a higher run.early_stop.patience "
+          "or none (~run.early_stop); `exprun rerun " +
           with + "` trains a new run with the change" +
           (has_checkpoint ? ", `exprun fork " + with + longer + "` one that goes on from here"
                           : ""),
@@ -56,8 +56,10 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
 // The trainer would end it again where it stands.
 void require_patience(const RunRow& run, const ResolvedRecipe& before, const ResolvedRecipe& now) {
   if (!ended_early(run) || waits_longer(before, now)) return;
-  throw Error("resume: " + run.folder + ' ' + run.message +
-                  "\n  more steps do not continue it; add " + more_patience(before),
+  const std::string why =
+      run.message.empty() ? "ended early at step " + std::to_string(run.last_step) : run.message;
+  throw Error("resume: " + run.folder + ' ' + why + "\n  more steps do not continue it; add " +
+                  more_patience(before),
               ExitCode::bad_recipe);
 }
 

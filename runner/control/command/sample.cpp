@@ -14,6 +14,7 @@
 #include "base/machine/processor.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "control/command/arguments.h"
 #include "control/command/command.h"
 #include "control/command/override_completions.h"
@@ -172,9 +173,8 @@ class TextPrinter {
 };
 
 // Of the run's dataset. Throws Error where it has none.
-PromptForm form_of_instructions(const WeightsArgument& weights) {
-  const Resolution resolution = try_resolve(weights.recipe({kAsSample}));
-  const Section dataset = resolution.recipe.section("dataset");
+PromptForm form_of_instructions(const WeightsArgument& weights, const ResolvedRecipe& recipe) {
+  const Section dataset = recipe.section("dataset");
   if (!weights.run() || dataset.get<std::string>("type") != "instruction")
     throw Error(
         "sample: --instruction needs a run with dataset.type = \"instruction\", whose "
@@ -184,6 +184,24 @@ PromptForm form_of_instructions(const WeightsArgument& weights) {
 }
 
 const std::string kInstruction = kPrefix + "instruction";
+
+bool is_prompt(const std::string& change) {
+  return change.starts_with(kAsPrompt);
+}
+
+// A line break, which the key has by default, is not in every text: the first character then.
+std::optional<std::string> usual_prompt(const DatasetInfo& facts) {
+  const auto& characters = facts.characters;
+  if (!characters || characters->empty() || characters->find(U'\n') != std::u32string::npos)
+    return std::nullopt;
+  std::string first;
+  append_code_point(first, characters->front());
+  return first;
+}
+
+void add_prompt(Words& overrides, const std::string& prompt) {
+  overrides.push_back(kAsPrompt + json_text(nlohmann::json(prompt)));
+}
 
 // What the recipe, with `changes`, asks for in its template; nothing where it has a prompt.
 std::optional<std::string> instruction_of(const WeightsArgument& weights, const Words& changes) {
@@ -321,9 +339,11 @@ int run_sample(const Words& words, const Globals& globals) {
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
   const bool asks_anew = !prompts.empty() || !file.empty();
-  const auto own_instruction = asks_anew ? std::nullopt : instruction_of(weights, changes);
+  const bool has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
+  const auto own_instruction =
+      has_own_prompt ? instruction_of(weights, changes) : std::optional<std::string>();
   const PromptForm form =
-      instruction || own_instruction ? form_of_instructions(weights) : PromptForm();
+      instruction || own_instruction ? form_of_instructions(weights, base) : PromptForm();
   const char* const option = prompts.empty() ? "--prompts" : "--prompt";
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
@@ -336,14 +356,17 @@ int run_sample(const Words& words, const Globals& globals) {
       throw Error("sample: " + problem, ExitCode::bad_recipe);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
-  if (asks_anew) {
-    if (base.find(kInstruction)) overrides.push_back('~' + kInstruction);
-    overrides.push_back(kAsPrompt + json_text(nlohmann::json(form(prompts.front(), false).given)));
-  }
+  if (!has_own_prompt && base.find(kInstruction)) overrides.push_back('~' + kInstruction);
+  const DatasetInfo facts = weights.facts();
+  const bool says_nothing =
+      has_own_prompt && !own_instruction && !is_written(base.root(), kPrefix + "prompt");
+  if (asks_anew)
+    add_prompt(overrides, form(prompts.front(), false).given);
+  else if (const auto usual = usual_prompt(facts); usual && says_nothing)
+    add_prompt(overrides, *usual);
   if (instruction || !is_written(base.root(), kPrefix + "end_of_text"))
     overrides.push_back(kPrefix + "end_of_text=stop");
   const RecipeText text = weights.recipe(overrides, changes);
-  const DatasetInfo facts = weights.facts();
   TypedRequest typed{settings, nullptr};
   if (!prompts.empty())
     typed.prompt = std::make_shared<SourceFile>(SourceFile{option, prompts.front()});

@@ -7,6 +7,7 @@
 #include "base/machine/processor.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "base/terminal/console.h"
 #include "control/command/criterion.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
@@ -84,7 +85,9 @@ std::vector<Cell> trial_cells(const Store* store, const StoreFolder& folder, con
 }
 
 std::optional<Store> store_if_any(const StoreFolder& folder) {
-  if (!std::filesystem::exists(folder.database())) return std::nullopt;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(folder.database(), error);
+  if (error || bytes == 0) return std::nullopt;  // another process may be about to make it
   return open_store(folder);
 }
 
@@ -108,7 +111,7 @@ void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const Swee
   } catch (const RecipeError& error) {
     Diagnostics lacking = error.diagnostics();
     for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
-    show_warnings(lacking, globals);
+    show_diagnostics(lacking);
   } catch (const Error& error) {
     log_warning(error.what());
   }
@@ -127,6 +130,27 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
   for (const Trial& trial : plan.trials)
     table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));
   return table;
+}
+
+// Large datasets that were never prepared tell little here. What is missing is said of trials that
+// begin, by require_startable().
+GlanceAtData what_data_tell(DatasetGlances& glances) {
+  return [&glances](const Resolution& resolution) {
+    DataGlance glance;
+    if (resolution.is_valid("dataset"))
+      glance.dataset_info = glances.of(resolution.recipe).dataset_info;
+    return glance;
+  };
+}
+
+// A trial that goes on with other data would fail, and what has ended tells nothing of these.
+void look_for_other_data(const SweepPlan& plan, const StoreFolder& folder,
+                         const SweepOptions& options, DatasetGlances& glances, bool dry_run) {
+  const std::optional<Store> store = store_if_any(folder);
+  if (!store) return;
+  const OtherData other = other_data(*store, folder, plan, options.retry_failed, glances);
+  if (other.keeps_from_going_on && !dry_run) throw Error("sweep: " + other.text);
+  if (!other.text.empty()) log_warning(other.text);
 }
 
 // A trial that was stopped early may still be promoted.
@@ -257,8 +281,11 @@ int run_sweep(const Words& words, const Globals& globals) {
     if (const std::string joined = without_blanks(rest, i); !joined.empty())
       throw Error("sweep: write " + joined + ", without spaces", ExitCode::bad_recipe);
   const WorkingDirectory there(base.run);
-  const SweepPlan plan = plan_sweep(base.text, rest, search);
-  show_warnings(plan.warnings, globals);
+  DatasetGlances glances(globals.store.data());
+  SweepPlan plan = plan_sweep(base.text, rest, search, what_data_tell(glances));
+  const std::vector<FileLock> weights = find_initial_weights(plan, globals.store, glances);
+  show_diagnostics(plan.warnings);
+  look_for_other_data(plan, globals.store, options, glances, dry_run);
   if (detach && may_train(forecast_of(plan, globals.store, options)))
     return sweep_in_background(globals.store, [&](const SweepBegun& begun) {
       options.begun = begun;

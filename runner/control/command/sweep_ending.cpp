@@ -97,8 +97,16 @@ std::string longer_command(const std::string& recipe, const Trial& trial, const 
            (best.mean && is_replicate(change) &&
             std::find(trial.changes.begin(), trial.changes.end(), change) != trial.changes.end());
   };
-  for (const std::string& change : trial.text.overrides)
-    if (!is_left_out(change)) text += ' ' + shell_quoted(change);
+  // What was found out replaces what was typed.
+  const auto& all = trial.text.overrides;
+  const auto found_out = all.end() - static_cast<std::ptrdiff_t>(trial.text.found_out);
+  const auto is_replaced = [&](const std::string& change) {
+    return std::any_of(found_out, all.end(), [&](const std::string& found) {
+      return &found != &change && may_be_same_key(key_of(change), key_of(found));
+    });
+  };
+  for (const std::string& change : all)
+    if (!is_left_out(change) && !is_replaced(change)) text += ' ' + shell_quoted(change);
   return text + ' ' + twice_as_long(trial);
 }
 

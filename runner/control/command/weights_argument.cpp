@@ -4,7 +4,6 @@
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
-#include "base/format_units.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/huggingface_model.h"
 #include "recipe/toml/write.h"
@@ -12,13 +11,6 @@
 #include "text/prepared_data.h"
 
 namespace exprun {
-std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word) {
-  const std::string name = word.filename().string();
-  constexpr std::string_view kStep = "step_";
-  if (word.parent_path().filename() != "checkpoints" || !name.starts_with(kStep))
-    return std::nullopt;
-  return parse_number<int64_t>(name.substr(kStep.size()));
-}
 
 WeightsArgument::WeightsArgument(const std::string& command, const std::string& word,
                                  const std::string& step, const std::string& tokenizer,
@@ -40,12 +32,12 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                     "' has only an adapter, not the weights that it belongs to; give its run, or "
                     "export it without --adapter",
                 ExitCode::bad_recipe);
-  if (const auto step_of_word = step_of_checkpoint(word)) {
+  if (const auto checkpoint = checkpoint_at(word)) {
     if (step != "last")
       throw Error(command + ": '" + word + "' is a checkpoint already; leave out --step",
                   ExitCode::bad_recipe);
-    word_ = std::filesystem::path(word).parent_path().parent_path().string();
-    choice_ = {CheckpointChoice::Kind::step, *step_of_word};
+    word_ = checkpoint->run.path.string();
+    choice_ = {CheckpointChoice::Kind::step, checkpoint->step};
   }
   try {
     store_.emplace(open_store(globals.store));
@@ -53,7 +45,8 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
   } catch (const Error& error) {
     std::error_code ignored;
     const bool is_folder = std::filesystem::is_directory(word, ignored);
-    if (!is_folder || error.code() != ExitCode::no_such_run) throw;
+    const bool is_of_run = std::filesystem::exists(RunFolder{word_}.recipe(), ignored);
+    if (!is_folder || is_of_run || error.code() != ExitCode::no_such_run) throw;
     throw Error(command + ": '" + word +
                     "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "
                     "a config.json",

@@ -1,7 +1,6 @@
 // RUN|DIR of `eval` and `sample`: whose weights they look at.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,10 +19,6 @@ inline constexpr const char* kWeightsHelp =
 inline constexpr const char* kTokenizerHelp =
     "the tokenizer for a run on token shards or a HuggingFace folder without one: a "
     "tokenizer.json, or a vocabulary's folder or file";
-
-// 300 of "runs/mine-1a2b3c4d/checkpoints/step_00000300"; nothing for what is no checkpoint's
-// folder.
-std::optional<int64_t> step_of_checkpoint(const std::filesystem::path& word);
 
 class WeightsArgument {
  public:

@@ -20,22 +20,33 @@ bool changes_speed(const std::string& path) {
          (path.starts_with("optimizer.") && path.ends_with("type"));
 }
 
-Values values_of(const ResolvedRecipe& recipe) {
-  Values values;
-  for (auto& [path, text] : recipe.leaves(false))
-    if (changes_speed(path)) values.emplace(path, text);
-  return values;
+bool interrupts_training(const std::string& path) {
+  return path.starts_with("evaluation.") || path.starts_with("checkpoint.");
 }
 
-Values values_of(const std::vector<ParameterRow>& parameters) {
-  Values values;
-  for (const ParameterRow& parameter : parameters)
-    if (changes_speed(parameter.path)) values.emplace(parameter.path, parameter.toml);
-  return values;
+struct Keys {
+  Values of_speed, of_interruptions;
+
+  void add(const std::string& path, const std::string& toml) {
+    if (changes_speed(path)) of_speed.emplace(path, toml);
+    if (interrupts_training(path)) of_interruptions.emplace(path, toml);
+  }
+};
+
+Keys keys_of(const ResolvedRecipe& recipe) {
+  Keys keys;
+  for (const auto& [path, toml] : recipe.leaves(false)) keys.add(path, toml);
+  return keys;
+}
+
+Keys keys_of(const std::vector<ParameterRow>& parameters) {
+  Keys keys;
+  for (const ParameterRow& parameter : parameters) keys.add(parameter.path, parameter.toml);
+  return keys;
 }
 
 // What only data told is "auto" on one side at most.
-bool same_speed(const Values& a, const Values& b) {
+bool same(const Values& a, const Values& b) {
   return a.size() == b.size() &&
          std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
            return x.first == y.first &&
@@ -56,46 +67,43 @@ std::optional<double> median_speed(const Store& store, int64_t run) {
   return std::nullopt;
 }
 
-// Of a run on this host that is as fast as what is wanted.
-std::optional<KnownSpeed> speed_in(const Store& store, const RunRow& run, const Values& wanted) {
-  static const std::string kHost = host_name();
-  if (run.host != kHost || !same_speed(wanted, values_of(store.parameters(run.id))))
-    return std::nullopt;
-  const auto speed = median_speed(store, run.id);
-  if (!speed) return std::nullopt;
-  return KnownSpeed{*speed, run.folder, {}};
+// What its steps took beside their computation, of a run that trained to its end in one attempt.
+std::optional<double> other_seconds_a_step(const RunRow& run, double tokens,
+                                           double tokens_per_second) {
+  if (run.state != RunState::finished || run.attempt != 1) return std::nullopt;
+  const auto steps = static_cast<double>(std::max<int64_t>(1, run.last_step));
+  return std::max(0.0, run.seconds / steps - tokens / tokens_per_second);
 }
 
 }  // namespace
 
-std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe) {
+std::optional<KnownSpeed> known_speed(const Store& store, const ResolvedRecipe& recipe,
+                                      std::optional<int64_t> steps) {
   // A store may have very many; those further back tell little.
   constexpr size_t kMostRead = 200, kMostCompared = 16;
-  const Values wanted = values_of(recipe);
+  static const std::string kHost = host_name();
+  const Keys wanted = keys_of(recipe);
   const auto tokens = static_cast<double>(batch_tokens(recipe.root()).value_or(0));
-  const int64_t steps = run_steps(recipe.root(), {}).value_or(0);
   std::optional<KnownSpeed> fastest;
   std::vector<RunRow> runs = store.runs();
   if (runs.size() > kMostRead) runs.resize(kMostRead);
   size_t compared = 0;
-  std::optional<double> other_seconds;  // the least a step: one of them may have waited
+  std::optional<double> least;  // one of them may have waited
   for (const RunRow& run : runs) {
-    auto speed = speed_in(store, run, wanted);
-    if (speed && ++compared > kMostCompared) break;
+    if (run.host != kHost) continue;
+    const Keys keys = keys_of(store.parameters(run.id));
+    if (!same(wanted.of_speed, keys.of_speed)) continue;
+    const auto speed = median_speed(store, run.id);
     if (!speed) continue;
+    if (++compared > kMostCompared) break;
     // What a start costs is not to be multiplied.
-    if (run.state == RunState::finished && run.attempt == 1 && 2 * run.last_step >= steps) {
-      const double training =
-          static_cast<double>(run.last_step) * tokens / speed->tokens_per_second;
-      const double other = std::max(0.0, run.seconds - training) /
-                           static_cast<double>(std::max<int64_t>(1, run.last_step));
-      other_seconds = std::min(other, other_seconds.value_or(other));
-    }
-    if (!fastest || speed->tokens_per_second > fastest->tokens_per_second)
-      fastest = std::move(speed);
+    const bool is_alike = same(wanted.of_interruptions, keys.of_interruptions) && steps &&
+                          2 * run.last_step >= *steps;
+    if (const auto other = other_seconds_a_step(run, tokens, *speed); is_alike && other)
+      least = std::min(*other, least.value_or(*other));
+    if (!fastest || *speed > fastest->tokens_per_second) fastest = {*speed, run.folder, {}};
   }
-  if (fastest && other_seconds)
-    fastest->other_seconds = *other_seconds * static_cast<double>(steps);
+  if (fastest) fastest->other_seconds = least;
   return fastest;
 }
 
@@ -105,7 +113,9 @@ std::string speed_key(const ResolvedRecipe& recipe) {
     const size_t sign = change.find_first_not_of("+~");
     const std::string path = change.substr(sign, change.find('=') - sign);
     const bool is_table = path.find('.') == path.npos;
-    if (is_table || changes_speed(path)) key += change + '\n';
+    const bool is_length = path == "run.steps" || path == "run.length";
+    if (is_table || is_length || changes_speed(path) || interrupts_training(path))
+      key += change + '\n';
   }
   return key;
 }

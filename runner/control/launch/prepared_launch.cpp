@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/data/prepare.h"
@@ -13,6 +14,7 @@
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/weights_meaning.h"
 #include "control/launch/trainer_program.h"
+#include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "text/prepared_data.h"
 
@@ -24,7 +26,7 @@ namespace {
 
 // Those that only the data tell: the others were shown when the recipe was read.
 void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request) {
-  if (request.trial || request.level == LogLevel::warning) return;
+  if (request.trial) return;
   Diagnostics more = with_data.warnings();
   std::erase_if(more, [&](const Diagnostic& warning) {
     const auto& known = request.resolved.warnings();
@@ -34,12 +36,12 @@ void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& req
   if (!more.empty()) show_diagnostics(more);
 }
 
-// Those that a new run begins with; empty where there are none. A sweep has said of its trials what
-// is to be said.
+// Those that a new run begins with; empty where there are none. A sweep has said of its trials,
+// before the first begins, what is to be said.
 fs::path first_weights(const ResolvedRecipe& resolved, const LaunchRequest& request) {
   if (request.origin) return request.origin->checkpoint.path;
   if (request.trial || !resolved.find("model.init_from")) return {};
-  return resolved.section("model").get<std::string>("init_from");
+  return expand_path(resolved.section("model").get<std::string>("init_from"), libtorch_folder());
 }
 
 // Of those of a run whose text was edited since, that it was.
@@ -47,7 +49,8 @@ void require_fitting_weights(const fs::path& weights, const RecipeText& text,
                              const PreparedData& data, const DatasetInfo& dataset_info) {
   Diagnostics misfits = problems_of_weights(text, dataset_info);
   if (misfits.empty()) return;
-  const std::string sources = changed_sources(data, {weights.parent_path().parent_path()});
+  const auto checkpoint = checkpoint_at(weights);
+  const std::string sources = checkpoint ? changed_sources(data, checkpoint->run) : "";
   if (!sources.empty()) misfits.front().message += "\n  " + sources + " they were trained";
   throw RecipeError(std::move(misfits));
 }
@@ -95,15 +98,12 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   if (request.origin && !run)
-    require_usable(*request.origin, request.text, resolved, steps, dataset_info,
-                   changed_sources(data, folder.run(request.origin->run.folder)));
-  // Of a sweep's trials that is known before the first begins.
-  const bool begins_with_weights = !run && !request.origin && resolved.find("model.init_from");
-  const auto weights = first_weights(resolved, request);
-  if (begins_with_weights && !request.trial)
-    require_fitting_weights(weights, request.text, data, dataset_info);
-  if (!run && !weights.empty()) {
-    if (request.origin) warn_of_other_characters(weights, data);
+    require_usable(*request.origin, request.text, resolved, steps, data, dataset_info);
+  if (const auto weights = run ? fs::path() : first_weights(resolved, request); !weights.empty()) {
+    if (request.origin)
+      warn_of_other_characters(weights, data);
+    else
+      require_fitting_weights(weights, request.text, data, dataset_info);
     if (const auto warnings = other_model(weights, resolved); !warnings.empty())
       show_diagnostics(warnings);
   }

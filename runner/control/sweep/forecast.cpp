@@ -36,12 +36,12 @@ class Speeds {
     const auto tokens = batch_tokens(recipe.root());
     if (!steps || !tokens) return std::nullopt;
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
-    if (is_new && speeds_.size() <= kMostAsked) known->second = known_speed(store_, recipe);
+    if (is_new && speeds_.size() <= kMostAsked) known->second = known_speed(store_, recipe, steps);
     if (!known->second) return std::nullopt;
     const int64_t left = std::max<int64_t>(0, *steps - from_step);
-    const double training =
-        static_cast<double>(left) * static_cast<double>(*tokens) / known->second->tokens_per_second;
-    return known->second->other_seconds.value_or(0) + training;
+    const double a_step = static_cast<double>(*tokens) / known->second->tokens_per_second +
+                          known->second->other_seconds.value_or(0);
+    return static_cast<double>(left) * a_step;
   }
 
  private:

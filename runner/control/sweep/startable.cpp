@@ -6,9 +6,11 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/trainer_program.h"
 #include "control/sweep/axis_mistakes.h"
+#include "control/sweep/outcomes.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
 #include "recipe/toml/write.h"
@@ -62,6 +64,84 @@ bool has_weights_to_fit(const ResolvedRecipe& recipe) {
 
 }  // namespace
 
+std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& folder,
+                                           DatasetGlances& glances) {
+  std::vector<const ResolvedRecipe*> recipes;
+  for (const Trial& trial : plan.trials)
+    if (has_initial_weights(trial.resolved)) recipes.push_back(&trial.resolved);
+  if (recipes.empty()) return {};
+  WeightsByWords weights = initial_weights_of(recipes, folder);
+  std::set<std::string> hashes;
+  std::vector<Trial> different;  // two words may mean one checkpoint
+  for (Trial& trial : plan.trials) {
+    if (has_initial_weights(trial.resolved)) {
+      trial.text = with_initial_weights(std::move(trial.text), trial.resolved, weights);
+      trial.resolved = resolve(trial.text, glances.of(trial.resolved).dataset_info);
+    }
+    if (!hashes.insert(trial.resolved.hash()).second) continue;
+    trial.number = static_cast<int64_t>(different.size()) + 1;
+    different.push_back(std::move(trial));
+  }
+  plan.trials = std::move(different);
+  std::vector<FileLock> locks;
+  for (auto& [words, held] : weights)
+    if (held.lock) locks.push_back(std::move(*held.lock));
+  return locks;
+}
+
+namespace {
+
+// Whether the data that the recipe names now are known to be others than those of its run: they
+// make other data, or none that is prepared, although that of the run is still there.
+bool has_other_data(const RunRow& run, const DataGlance& now, const StoreFolder& folder) {
+  if (has_errors(now.problems) || !now.fingerprint || *now.fingerprint == run.data_fingerprint)
+    return false;
+  std::error_code ignored;
+  return !now.fingerprint->empty() ||
+         std::filesystem::exists(folder.data() / run.data_fingerprint, ignored);
+}
+
+// "exprun rm --sweep 1" where it removes no other run.
+std::string removal_of(const Store& store, const StoreFolder& folder,
+                       const std::vector<RunRow>& runs) {
+  const auto sweep = runs.front().sweep_id;
+  const auto is_of_it = [&](const RunRow& run) { return run.sweep_id == sweep; };
+  if (sweep && std::ranges::all_of(runs, is_of_it) &&
+      static_cast<size_t>(std::ranges::count_if(store.runs(), is_of_it)) == runs.size())
+    return "exprun rm --sweep " + std::to_string(*sweep) + store_option(folder);
+  std::string command = "exprun rm";
+  for (const RunRow& run : runs) command += ' ' + run.folder;
+  return command + store_option(folder);
+}
+
+}  // namespace
+
+OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
+                     bool retry_failed, DatasetGlances& glances) {
+  std::vector<RunRow> runs;
+  std::string names;
+  OtherData found;
+  for (const Trial& trial : plan.trials) {
+    const WhichRun which = standing(store, folder, trial);
+    const bool goes_on = which.decision == Decision::continue_run;
+    if (!which.run || which.decision == Decision::refuse_running ||
+        (!goes_on && may_start(which, retry_failed)) ||
+        !has_other_data(*which.run, glances.of(trial.resolved), folder))
+      continue;
+    found.keeps_from_going_on |= goes_on;
+    names += (names.empty() ? "" : ", ") + which.run->folder;
+    runs.push_back(*which.run);
+  }
+  if (runs.empty()) return found;
+  found.text =
+      "the data that the recipe names is not what " +
+      (runs.size() == 1 ? std::string("a trial was")
+                        : pluralize(static_cast<int64_t>(runs.size()), "trial") + " were") +
+      " trained on (" + names + "); restore it, or remove what was trained: `" +
+      removal_of(store, folder, runs) + "`, and the same command trains it again";
+  return found;
+}
+
 void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder) {
   DatasetGlances glances(folder.data());
   constexpr size_t kMostBuilt = 16;
@@ -89,7 +169,7 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
       add(refusals_of(*trial, data.dataset_info));
     if (has_new_inputs && !has_errors(problems) && has_weights_to_fit(recipe) &&
         asked.insert(model_of(recipe)).second)
-      add(problems_of_weights(trial->text));
+      add(problems_of_weights(trial->text, data.dataset_info));
     for (Diagnostic& problem : at_axes(std::move(problems), trial->point, trial->text))
       if (problem.severity == Severity::error && said_before.insert(said(problem)).second)
         mistakes.push_back(std::move(problem));

@@ -1,12 +1,29 @@
 // Whether the trials of a sweep could start here, asked before the first of them does.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "base/files/file_lock.h"
 #include "control/launch/store_folder.h"
 #include "control/sweep/trials.h"
 
 namespace exprun {
+
+// Replaces the runs that init_from means by paths of their checkpoints, as for a run alone; the
+// same words mean one checkpoint in all trials, that of before where one has begun. The locks keep
+// the checkpoints. Points that come to the same recipe are one trial.
+std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& folder,
+                                           DatasetGlances& glances);
+
+// Trials whose runs were trained on other data than the recipe names now, because files were
+// edited.
+struct OtherData {
+  std::string text;                  // names them and says what to do; empty where there is none
+  bool keeps_from_going_on = false;  // an interrupted trial
+};
+OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
+                     bool retry_failed, DatasetGlances& glances);
 
 // For trials that begin. Throws RecipeError with all of their data, evaluation files and weights
 // that are missing, with weights that do not fit the model (each model is asked for once, which

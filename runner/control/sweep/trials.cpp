@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -333,8 +334,12 @@ class Survey {
     Resolution resolution = resolver(text.overrides);
     ResolvedPoint result{&point, std::move(text), std::move(resolution), {}};
     if (glance_) {
-      DataGlance data = glance_(result.resolution);
-      if (!has_errors(result.resolution.diagnostics))
+      DataGlance data;
+      {
+        const std::lock_guard alone(glancing_);
+        data = glance_(result.resolution);
+      }
+      if (data.dataset_info != DatasetInfo() && !has_errors(result.resolution.diagnostics))
         result.resolution = resolver(result.text.overrides, data.dataset_info);
       result.said = std::move(data.problems);
     }
@@ -344,17 +349,20 @@ class Survey {
     return result;
   }
 
-  // On all cores where there are many. Looking at data is for one thread.
+  // On all cores where there are many. Data are looked at by one thread at a time, first those of
+  // the first point.
   void resolve_points(const Resolver& resolver, const std::vector<SweepPoint>& points) {
     constexpr size_t kPortion = 50;  // points: some 10 ms
-    const size_t portions = (points.size() + kPortion - 1) / kPortion;
+    if (points.empty()) return;
+    take(resolved_point(resolver, points.front()));
+    const size_t portions = (points.size() - 1 + kPortion - 1) / kPortion;
     const size_t cores = own_cores().count();
-    const size_t threads = glance_ || portions < 2 ? 1 : std::min(cores, portions);
+    const size_t threads = portions < 2 ? 1 : std::min(cores, portions);
     using Results = std::vector<ResolvedPoint>;
     const auto resolve_portion = [&](size_t portion) {
       Results results;
-      const size_t end = std::min(points.size(), (portion + 1) * kPortion);
-      for (size_t i = portion * kPortion; i < end; ++i)
+      const size_t end = std::min(points.size(), 1 + (portion + 1) * kPortion);
+      for (size_t i = 1 + portion * kPortion; i < end; ++i)
         results.push_back(resolved_point(resolver, points[i]));
       return results;
     };
@@ -401,6 +409,7 @@ class Survey {
 
   RecipeText recipe_;  // without its [sweep]
   const GlanceAtData& glance_;
+  mutable std::mutex glancing_;
   std::vector<SweepAxis> axes_;
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
@@ -417,8 +426,8 @@ SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string
 }
 
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
-                     const SearchOptions& options) {
-  SweepSurvey survey = survey_sweep(recipe, arguments, {}, options);
+                     const SearchOptions& options, const GlanceAtData& glance) {
+  SweepSurvey survey = survey_sweep(recipe, arguments, glance, options);
   if (has_errors(survey.diagnostics)) throw RecipeError(std::move(survey.diagnostics));
   survey.plan.warnings = std::move(survey.diagnostics);
   return std::move(survey.plan);

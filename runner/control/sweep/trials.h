@@ -66,7 +66,7 @@ SweepSurvey survey_sweep(const RecipeText& recipe, const std::vector<std::string
 
 // Its plan. Throws RecipeError with all mistakes at once.
 SweepPlan plan_sweep(const RecipeText& recipe, const std::vector<std::string>& arguments,
-                     const SearchOptions& options = {});
+                     const SearchOptions& options = {}, const GlanceAtData& glance = {});
 
 // "lr=0.001 num_layers=4"
 std::string label(const Trial& trial);

@@ -189,7 +189,17 @@ std::string path_below_header(const SchemaSet& schemas, const TablePlace& place,
   return is_on_top && !is_named ? dotted_key_at(entry) : "";
 }
 
-Diagnostic below_header(const TablePlace& place, const Entry& entry, const std::string& path) {
+// Where the key belongs: above all headers, below its own, or either if the recipe has none yet.
+std::string right_place(const Table& root, const std::string& path) {
+  const std::string above = "move it above the first header";
+  const std::string below = "write " + last_part(path) + " = ... below [" + parent_path(path) + "]";
+  const Entry* const table = root.entry(path.substr(0, path.find('.')));
+  if (table == nullptr) return above + ", or " + below;
+  return dotted_key_at(*table).empty() ? below : above;
+}
+
+Diagnostic below_header(const Table& root, const TablePlace& place, const Entry& entry,
+                        const std::string& path) {
   SourceSpan where = entry.where;
   where.length = static_cast<uint32_t>(path.size());
   const bool is_same_file = place.header.file == where.file;
@@ -198,8 +208,7 @@ Diagnostic below_header(const TablePlace& place, const Entry& entry, const std::
   return {where,
           quoted(path) + " stands below " + title(place) + line + ", so it means " + own + path,
           path.starts_with(own) ? "write " + path.substr(own.size()) + " = ..."
-                                : "move it above the first header, or write " + last_part(path) +
-                                      " = ... below [" + parent_path(path) + "]"};
+                                : right_place(root, path)};
 }
 
 Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
@@ -287,7 +296,7 @@ void take_from_below_headers(const SchemaSet& schemas, Table& root, Diagnostics&
         ++entry;
         continue;
       }
-      diagnostics.push_back(below_header(place, *entry, path));
+      diagnostics.push_back(below_header(root, place, *entry, path));
       meant.emplace_back().set(entry->key, entry->where, std::move(entry->value));
       entry = entries.erase(entry);
     }

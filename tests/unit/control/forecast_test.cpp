@@ -8,6 +8,7 @@
 
 #include "control/launch/known_speed.h"
 #include "control/launch/run/new_run.h"
+#include "recipe/quantities.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
@@ -72,15 +73,20 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
   runs.add(plan_of_axes({"lr=7,8"}).trials[0], RunState::finished, 100, {1});
   runs.add(plan_of_axes({"lr=1,2", "num_layers=1"}).trials[0], RunState::finished, 100, {50});
 
-  const auto fastest = known_speed(runs.store, plan.trials[1].resolved);
+  const auto fastest = known_speed(runs.store, plan.trials[1].resolved, 100);
   REQUIRE(fastest);
   CHECK(fastest->tokens_per_second == 2 * kStepTokens);  // the median
   CHECK(fastest->other_seconds == 0);
 
-  const auto longer =
-      known_speed(runs.store, plan_of_axes({"lr=1,2", "steps=300"}).trials[0].resolved);
-  REQUIRE(longer);
-  CHECK(!longer->other_seconds);
+  // A start is not to be multiplied, nor are evaluations of another kind counted.
+  for (const char* change : {"steps=300", "checkpoint.every=3 steps"}) {
+    const Trial other = plan_of_axes({"lr=1,2", change}).trials[0];
+    const auto speed =
+        known_speed(runs.store, other.resolved, run_steps(other.resolved.root(), {}));
+    REQUIRE(speed);
+    CHECK(speed->tokens_per_second == 2 * kStepTokens);
+    CHECK(!speed->other_seconds);
+  }
 
   const Forecast ahead = forecast(&runs.store, plan, false, 1, 8);
   CHECK(ahead.to_run == 2);
@@ -95,10 +101,10 @@ TEST_CASE("sweep forecast: that the fastest run once waited is not expected agai
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2e6}, std::chrono::milliseconds(300));
   runs.add(plan.trials[1], RunState::finished, 100, {1e6});
-  const auto fastest = known_speed(runs.store, plan.trials[2].resolved);
+  const auto fastest = known_speed(runs.store, plan.trials[2].resolved, 100);
   REQUIRE(fastest);
   CHECK(fastest->tokens_per_second == 2e6 * kStepTokens);
-  CHECK(fastest->other_seconds < 0.3);
+  CHECK(fastest->other_seconds < 0.003);
 }
 
 TEST_CASE("sweep forecast: a single trial runs after no other") {

@@ -52,17 +52,20 @@ TEST_CASE("matched tokens: the vocabulary of a checkpoint is that of its run's d
   folder.write("run/data.json", data.to_json());
   for (const auto& path : {checkpoint, checkpoint / ""})
     CHECK(tokens_matched_with_weights(path, *ours)->theirs == Numbers{0, kNone, 1});
+  const auto file = folder.write("run/checkpoints/step_00000010/model.safetensors", "");
+  CHECK(tokens_matched_with_weights(file, *ours)->theirs == Numbers{0, kNone, 1});
   CHECK_FALSE(tokens_matched_with_weights(checkpoint, *make_char_tokenizer(U"ac")));
   folder.write("run/data.json", "{}");
   CHECK_FALSE(tokens_matched_with_weights(checkpoint, *ours));
 }
 
-TEST_CASE("matched tokens: the vocabulary of a HuggingFace folder lies in it") {
+TEST_CASE(
+    "matched tokens: the vocabulary of a HuggingFace folder, or of a file in it, lies there") {
   const TemporaryFolder folder;
   const auto ours = make_char_tokenizer(U"abc");
   CHECK_FALSE(tokens_matched_with_weights(folder.path(), *ours));
   const auto file = folder.write("model/tokenizer.json", kWords);
-  CHECK(tokens_matched_with_weights(file.parent_path(), *ours)->theirs == Numbers{0, kNone, 1});
-  folder.write("model/model.safetensors", "");
-  CHECK_FALSE(tokens_matched_with_weights(file.parent_path() / "model.safetensors", *ours));
+  const auto weights = folder.write("model/model.safetensors", "");
+  for (const auto& path : {file.parent_path(), weights})
+    CHECK(tokens_matched_with_weights(path, *ours)->theirs == Numbers{0, kNone, 1});
 }

@@ -12,6 +12,8 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "control/launch/run/run_data.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -75,13 +77,25 @@ std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
   return state["best"].at("step").get<int64_t>();
 }
 
+// Why there is no checkpoint of the run's best step; empty where its recipe is not known.
+std::string why_best_is_missing(const RunFolder& run, int64_t step) {
+  const auto recipe = recipe_of_run(run);
+  if (!recipe) return "";
+  if (step == 0 && !recipe->find("model.init_from")) return ": untrained weights are not saved";
+  if (text_at(recipe->root(), "checkpoint.keep_best") == "none")
+    return ": with checkpoint.keep_best = \"none\" it is not kept";
+  if (step == 0)
+    return ": it was deleted, or the run began with a version of exprun that did not save given "
+           "weights";
+  return ", any more";
+}
+
 // As chosen_checkpoint(); nothing where it was removed before it could be held.
 std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, const std::string& run,
                                                const CheckpointChoice& choice,
                                                const std::string& command) {
   if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
   const auto complete = complete_checkpoints(run_folder);
-  std::string what = "no checkpoint of step " + std::to_string(choice.step);
   int64_t step = choice.step;
   if (choice.kind == Kind::best) {
     const auto newest = complete.empty() ? std::nullopt : held(complete.front());
@@ -93,8 +107,6 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
                   "a checkpoint; --step N chooses one, and " +
                   which_there_are(complete));
     step = *best;
-    what = step == 0 ? "no checkpoint of its best step, 0: untrained weights are not saved"
-                     : "no checkpoint of its best step, " + std::to_string(step) + ", any more";
   }
   for (const CheckpointFolder& checkpoint : complete) {
     if (checkpoint.step != step) continue;
@@ -104,7 +116,11 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
     throw Error(command + ": the checkpoint of step " + std::to_string(step) + " of " + run +
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");
   }
-  throw Error(command + ": " + run + " has " + what + "; " + which_there_are(complete));
+  const bool is_best = choice.kind == Kind::best;
+  throw Error(command + ": " + run + " has no checkpoint of " +
+              (is_best ? "its best step, " : "step ") + std::to_string(step) +
+              (is_best ? why_best_is_missing(run_folder, step) : "") + "; " +
+              which_there_are(complete));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -12,8 +13,8 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
-#include "text/prepared_data.h"
 
 namespace exprun {
 namespace {
@@ -51,16 +52,19 @@ bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
   });
 }
 
-// The same model, of more tokens than the run's data had.
+bool differ_below(std::string_view table, const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  const auto changes = differences(before, now);
+  return std::any_of(changes.begin(), changes.end(), [&](const Difference& difference) {
+    return difference.path.starts_with(table);
+  });
+}
+
+// The same model, of more tokens than the run's data had. Not where these are not known any more.
 bool only_adds_tokens(const ForkOrigin& origin, const ResolvedRecipe& now,
                       const DatasetInfo& dataset_info) {
-  const auto changes = differences(origin.recipe, now);
-  if (std::any_of(changes.begin(), changes.end(), [](const Difference& difference) {
-        return difference.path.starts_with("model.");
-      }))
-    return false;
-  const RunFolder run{origin.checkpoint.path.parent_path().parent_path()};
-  return dataset_info.vocab_size > PreparedData::load(run.data()).vocab_size;
+  if (differ_below("model.", origin.recipe, now)) return false;
+  const auto before = data_of_run(origin.folder);
+  return before && dataset_info.vocab_size > before->vocab_size;
 }
 
 // The offer of one that begins with `what`.
@@ -106,8 +110,8 @@ std::string to_json(const ForkOrigin& origin) {
 }
 
 void require_usable(const ForkOrigin& origin, const RecipeText& text,
-                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info,
-                    const std::string& changed_sources) {
+                    const ResolvedRecipe& resolved, int64_t steps, const PreparedData& data,
+                    const DatasetInfo& dataset_info) {
   const int64_t step = origin.checkpoint.step;
   if (steps <= step)
     throw Error("fork: nothing is left to train: the checkpoint is of step " +
@@ -118,11 +122,13 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
   const auto of_model = differences.at("model").get<std::vector<std::string>>();
   const auto of_optimizer = differences.at("optimizer").get<std::vector<std::string>>();
   const std::string changes = changes_between(origin.recipe, resolved);
-  const bool is_of_data = changes.empty() && !changed_sources.empty();
+  const std::string of_data = data_difference(data, origin.run, origin.folder,
+                                              differ_below("dataset.", origin.recipe, resolved));
+  const bool is_of_data = changes.empty() && !of_data.empty();
   std::string said = "fork: the checkpoint of step " + with_thousands(step) + " of " +
                      origin.run.folder + " does not fit the changed " +
                      (is_of_data ? "data:" : "recipe:") + changes;
-  if (!changed_sources.empty()) said += "\n  data: " + changed_sources;
+  if (!of_data.empty()) said += "\n  data: " + of_data;
   if (!of_model.empty()) {
     said += "\nparameters:";
     add(said, of_model);

@@ -10,11 +10,13 @@
 #include "base/files/run_folder.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 
 struct ForkOrigin {
   RunRow run;
+  RunFolder folder;       // of that run
   ResolvedRecipe recipe;  // of that run
   CheckpointFolder checkpoint;
   bool fresh_optimizer = false;  // its optimizer state is left behind
@@ -24,10 +26,11 @@ struct ForkOrigin {
 std::string to_json(const ForkOrigin& origin);
 
 // Throws Error that lists every tensor that `text` would make otherwise, or says that nothing is
-// left to train in `steps`. `changed_sources` (run_data.h) are named as a cause.
+// left to train in `steps`. Other `data` than the run's, of which `dataset_info` are the facts, are
+// named as a cause.
 void require_usable(const ForkOrigin& origin, const RecipeText& text,
-                    const ResolvedRecipe& resolved, int64_t steps, const DatasetInfo& dataset_info,
-                    const std::string& changed_sources);
+                    const ResolvedRecipe& resolved, int64_t steps, const PreparedData& data,
+                    const DatasetInfo& dataset_info);
 
 // Puts the checkpoint into the new run's folder, as one of that run: tensors as hard links where
 // the file system can. What its recipe or data make meaningless is dropped. Returns where it lies.

@@ -1,9 +1,11 @@
 #include "control/launch/run/initial_weights.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <vector>
+#include <set>
+#include <utility>
 
 #include "base/files/atomic_folder.h"
 #include "base/files/checkpoints.h"
@@ -71,41 +73,111 @@ const std::string* words_of(const ResolvedRecipe& recipe) {
 
 // Of a checkpoint; nothing of other weights, or where no lock can be had.
 std::optional<FileLock> lock_of(const fs::path& weights) try {
-  return FileLock::try_share(weights / kManifestName);
+  const auto checkpoint = checkpoint_at(weights);
+  if (!checkpoint) return std::nullopt;
+  return FileLock::try_share(checkpoint->run.checkpoints() / checkpoint_name(checkpoint->step) /
+                             kManifestName);
 } catch (const Error&) {
   return std::nullopt;
 }
 
 constexpr const char* kChange = "model.init_from=";
 
+bool may_mean_a_run(const std::string& words) {
+  return words.find("${") == std::string::npos && !are_weights(words);
+}
+
+std::string name_of(const ResolvedRecipe& recipe) {
+  return recipe.section("run").get<std::string>("name");
+}
+
 // The same line again means the checkpoint that it meant the first time: the run that it began may
-// be the newest or the best by now, and the one that it named may have saved others.
-std::optional<std::string> meant_before(const ResolvedRecipe& recipe,
-                                        const StoreFolder& folder) try {
-  const Store store(folder.database(), Store::Access::read_only);
-  for (const RunRow& run : store.runs(recipe.section("run").get<std::string>("name"))) {
-    RecipeText stored = RecipeText::from_json(store.recipe_json(run.id));
-    const auto added =
-        std::find_if(stored.overrides.rbegin(), stored.overrides.rend(),
-                     [](const std::string& change) { return change.starts_with(kChange); });
-    if (added == stored.overrides.rend()) continue;
-    const ResolvedRecipe began = try_resolve(stored).recipe;
-    stored.overrides.erase(std::next(added).base());  // which with_checkpoint_of_run added
-    stored.found_out -= std::min<size_t>(stored.found_out, 1);
-    if (try_resolve(stored).recipe.hash() != recipe.hash()) continue;
-    const std::string* const path = words_of(began);
-    if (path && are_weights(*path)) return *path;
+// be the newest or the best by now, and the one that it named may have saved others. Paths, by the
+// words of the recipes.
+std::map<std::string, std::string> meant_before(const std::vector<const ResolvedRecipe*>& recipes,
+                                                const StoreFolder& folder) {
+  std::map<std::string, std::string> paths;
+  try {
+    std::set<std::string> names, all_words;
+    std::map<std::pair<std::string, std::string>, std::string> words;  // by name and hash
+    for (const ResolvedRecipe* recipe : recipes) {
+      if (!may_mean_a_run(*words_of(*recipe))) continue;
+      names.insert(name_of(*recipe));
+      all_words.insert(*words_of(*recipe));
+      words[{name_of(*recipe), recipe->hash()}] = *words_of(*recipe);
+    }
+    if (names.empty()) return paths;
+    const Store store(folder.database(), Store::Access::read_only);
+    for (const std::string& name : names)
+      for (const RunRow& run : store.runs(name)) {
+        if (paths.size() == all_words.size()) return paths;
+        RecipeText stored = RecipeText::from_json(store.recipe_json(run.id));
+        const auto added =
+            std::find_if(stored.overrides.rbegin(), stored.overrides.rend(),
+                         [](const std::string& change) { return change.starts_with(kChange); });
+        if (added == stored.overrides.rend()) continue;
+        const ResolvedRecipe began = try_resolve(stored).recipe;
+        stored.overrides.erase(std::next(added).base());  // which with_initial_weights added
+        stored.found_out -= std::min<size_t>(stored.found_out, 1);
+        const auto same = words.find({name, try_resolve(stored).recipe.hash()});
+        const std::string* const path = words_of(began);
+        if (same != words.end() && path && are_weights(*path))
+          paths.try_emplace(same->second, *path);
+      }
+  } catch (const Error&) {  // without a store, or with a recipe that is not understood
   }
-  return std::nullopt;
-} catch (const Error&) {  // without a store, or with a recipe that is not understood
-  return std::nullopt;
+  return paths;
+}
+
+std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreFolder& folder) {
+  const std::string run = run_meant(words, folder);
+  auto held = run.empty() ? std::nullopt : checkpoint_of(run, words == "@best", folder);
+  if (!held) return std::nullopt;
+  const fs::path name = held->folder.path.filename();
+  return HeldWeights{(folder.shown / run / "checkpoints" / name).string(),
+                     std::move(held->reading)};
 }
 
 }  // namespace
 
+bool has_initial_weights(const ResolvedRecipe& recipe) {
+  return words_of(recipe) != nullptr;
+}
+
 bool may_begin_with_run(const ResolvedRecipe& recipe) {
   const std::string* const words = words_of(recipe);
   return words && !are_weights(*words);
+}
+
+WeightsByWords initial_weights_of(const std::vector<const ResolvedRecipe*>& recipes,
+                                  const StoreFolder& folder, bool anew) {
+  WeightsByWords found;
+  const auto before = anew ? std::map<std::string, std::string>() : meant_before(recipes, folder);
+  for (const ResolvedRecipe* recipe : recipes) {
+    const std::string& words = *words_of(*recipe);
+    if (found.contains(words) || words.find("${") != std::string::npos) continue;
+    if (are_weights(words)) {
+      found.emplace(words, HeldWeights{words, hold_initial_weights(*recipe)});
+      continue;
+    }
+    const auto known = before.find(words);
+    auto weights = known == before.end()
+                       ? weights_of_run(words, folder)
+                       : std::optional(HeldWeights{known->second, lock_of(known->second)});
+    if (!weights) continue;
+    log_info("init_from: " + words + " is " + weights->path);
+    found.emplace(words, std::move(*weights));
+  }
+  return found;
+}
+
+RecipeText with_initial_weights(RecipeText text, const ResolvedRecipe& recipe,
+                                const WeightsByWords& weights) {
+  const auto found = weights.find(*words_of(recipe));
+  if (found == weights.end() || found->second.path == found->first) return text;
+  text.overrides.push_back(kChange + toml_quoted(found->second.path));
+  ++text.found_out;
+  return text;
 }
 
 HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew) {
@@ -118,22 +190,11 @@ HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bo
   const Resolution resolution = try_resolve(text);
   if (!resolution.is_valid("run") || !resolution.is_valid("model")) return {std::move(text), {}};
   const ResolvedRecipe& recipe = resolution.recipe;
-  const std::string* const words = words_of(recipe);
-  if (!words || words->find("${") != std::string::npos) return {std::move(text), {}};
-  if (are_weights(*words)) return {std::move(text), hold_initial_weights(recipe)};
-  const auto begin_with = [&](const std::string& path, std::optional<FileLock> weights) {
-    log_info("init_from: " + *words + " is " + path);
-    text.overrides.push_back(kChange + toml_quoted(path));
-    ++text.found_out;
-    return HeldRecipe{std::move(text), std::move(weights)};
-  };
-  if (const auto path = anew ? std::nullopt : meant_before(recipe, folder))
-    return begin_with(*path, lock_of(*path));
-  const std::string run = run_meant(*words, folder);
-  auto held = run.empty() ? std::nullopt : checkpoint_of(run, *words == "@best", folder);
-  if (!held) return {std::move(text), {}};
-  const fs::path name = held->folder.path.filename();
-  return begin_with((folder.shown / run / "checkpoints" / name).string(), std::move(held->reading));
+  if (!has_initial_weights(recipe)) return {std::move(text), {}};
+  WeightsByWords weights = initial_weights_of({&recipe}, folder, anew);
+  text = with_initial_weights(std::move(text), recipe, weights);
+  if (weights.empty()) return {std::move(text), {}};
+  return {std::move(text), std::move(weights.begin()->second.lock)};
 }
 
 std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe) {

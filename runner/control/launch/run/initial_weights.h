@@ -2,7 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -25,6 +28,26 @@ struct HeldRecipe {
 // run the newest; the one of before where the same recipe has begun a run already, unless a run is
 // to begin `anew`. What is a path already, or no run, stays.
 HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
+
+// The same for recipes that begin together, as the trials of a sweep.
+
+bool has_initial_weights(const ResolvedRecipe& recipe);
+
+struct HeldWeights {
+  std::string path;
+  std::optional<FileLock> lock;  // of a checkpoint
+};
+using WeightsByWords = std::map<std::string, HeldWeights>;  // by what init_from says
+
+// All of them mean the same by the same words: the checkpoint of before where any of the recipes
+// has begun a run already. What is no run and no path is left out. For recipes that have initial
+// weights and whose [run] and [model] are sound.
+WeightsByWords initial_weights_of(const std::vector<const ResolvedRecipe*>& recipes,
+                                  const StoreFolder& folder, bool anew = false);
+
+// The text of `recipe` with the path that was found.
+RecipeText with_initial_weights(RecipeText text, const ResolvedRecipe& recipe,
+                                const WeightsByWords& weights);
 
 // The same lock, of a recipe whose init_from is a path; nothing where that is no checkpoint.
 std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/log.h"
+#include "recipe/recipe_text.h"
 
 namespace exprun {
 namespace {
@@ -41,6 +44,15 @@ std::optional<PreparedData> data_of_run(const RunFolder& folder) try {
   if (!fs::exists(folder.data(), ignored)) return std::nullopt;
   return PreparedData::load(folder.data());
 } catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+  return std::nullopt;
+}
+
+std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder) try {
+  std::error_code ignored;
+  if (!fs::exists(folder.recipe(), ignored)) return std::nullopt;
+  return try_resolve(RecipeText::from_json(read_file(folder.recipe()))).recipe;
+} catch (const std::runtime_error& error) {  // Error, RecipeError
   log(LogLevel::debug, error.what());
   return std::nullopt;
 }

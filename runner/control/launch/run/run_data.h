@@ -1,11 +1,12 @@
-// The data that a run was trained on, and how those of a new one differ where no recipe can tell:
-// files were edited or replaced.
+// The data and the recipe that a run was trained with, and how the data of a new one differ where
+// no recipe can tell: files were edited or replaced.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/files/run_folder.h"
+#include "recipe/resolved.h"
 #include "store/rows.h"
 #include "text/prepared_data.h"
 
@@ -13,6 +14,9 @@ namespace exprun {
 
 // Nothing where the folder is gone, or its description is damaged.
 std::optional<PreparedData> data_of_run(const RunFolder& folder);
+
+// The same of its recipe, as far as this version understands it, without what only the data tell.
+std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder);
 
 // "text.txt has changed since", of the sources that the run in `folder` was trained on. Empty where
 // none has, and where nothing is known of them.

@@ -5,13 +5,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/files/file.h"
-#include "base/files/run_folder.h"
+#include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/launch/run/run_data.h"
-#include "recipe/recipe_text.h"
 
 namespace exprun {
 namespace {
@@ -31,10 +29,6 @@ std::string named(const std::vector<std::string>& characters) {
   return characters.size() == 1 ? "bytes" : std::to_string(characters.size()) + " characters";
 }
 
-RunFolder run_of(const fs::path& checkpoint) {
-  return {checkpoint.parent_path().parent_path()};
-}
-
 // Keys of [model], or tables there, that change what a model computes and not its tensors.
 constexpr std::string_view kMeaning[] = {
     "num_heads", "num_key_value_heads", "head_dim",   "norm",           "position",
@@ -49,17 +43,16 @@ bool is_of_meaning(std::string_view path) {
 }
 
 std::optional<ResolvedRecipe> recipe_with(const fs::path& weights) {
-  std::error_code ignored;
   if (is_huggingface_folder(weights)) return try_resolve(recipe_of(weights, {})).recipe;
-  const fs::path recipe = run_of(weights).recipe();
-  if (!fs::exists(recipe, ignored)) return std::nullopt;
-  return try_resolve(RecipeText::from_json(read_file(recipe))).recipe;
+  const auto checkpoint = checkpoint_at(weights);
+  return checkpoint ? recipe_of_run(checkpoint->run) : std::nullopt;
 }
 
 }  // namespace
 
 void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& data) {
-  const auto trained_on = data_of_run(run_of(checkpoint));
+  const auto of_run = checkpoint_at(checkpoint);
+  const auto trained_on = of_run ? data_of_run(of_run->run) : std::nullopt;
   if (!trained_on) return;
   const auto theirs = characters_of(trained_on->tokenizer);
   const auto ours = characters_of(data.tokenizer);
@@ -71,8 +64,7 @@ void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& da
               named(*theirs) + ", and the tokens of this data (" + named(*ours) +
               ") stand for others: what the model has learned of its tokens is lost; a new run "
               "with model.init_from=" +
-              shell_quoted(run_of(checkpoint).path.filename().string()) +
-              " matches tokens by their text");
+              shell_quoted(of_run->run.path.filename().string()) + " matches tokens by their text");
 }
 
 Diagnostics other_model(const fs::path& weights, const ResolvedRecipe& recipe) try {

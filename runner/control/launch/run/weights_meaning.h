@@ -14,7 +14,8 @@ namespace exprun {
 void warn_of_other_characters(const std::filesystem::path& checkpoint, const PreparedData& data);
 
 // A warning at each key of [model] by which the same tensors compute something else than the model
-// that `weights` (a checkpoint of a run, a HuggingFace folder) are of. Nothing of other weights.
+// that `weights` (a checkpoint of a run or a file in it, a HuggingFace folder) are of. Nothing of
+// other weights.
 Diagnostics other_model(const std::filesystem::path& weights, const ResolvedRecipe& recipe);
 
 }  // namespace exprun

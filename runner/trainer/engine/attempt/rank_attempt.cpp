@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
+#include "base/strings.h"
 #include "base/terminal/console.h"
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
@@ -96,7 +97,11 @@ at::Device device_of(const HandOver& hand_over, const Rendezvous* rendezvous) {
   return device_of_rank(type, rendezvous ? rendezvous->place().local_rank : 0);
 }
 
-void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, at::Device device) {
+void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, at::Device device,
+                          int cores) {
+  if (machine.threads > cores && device.is_cpu())
+    log_warning(pluralize(machine.threads, "thread") + " must take turns on " +
+                pluralize(cores, "core") + "; run.threads = \"auto\" takes one per core");
   const Section precision = recipe.section("precision");
   if (const auto slow = device.is_cpu() ? check_formats(precision, processor_flags())
                                         : check_formats(precision, facts_of(device)))
@@ -115,7 +120,7 @@ void warn_of_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::
       memory_problems(recipe, {static_cast<double>(plan.sum()) - activations, activations},
                       {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
                        device.is_cpu() ? (ranks + share.machines - 1) / share.machines : 1});
-  if (!found.empty() && is_shown(LogLevel::info)) show_diagnostics(found);
+  show_diagnostics(found);
 }
 
 }  // namespace
@@ -138,7 +143,7 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   use_threads(thread_count(recipe_, shapes, state_, hand_over, world_size, share_.cores));
   choose_kernels(recipe_, state_);
   machine_ = this_machine();
-  warn_of_what_is_slow(recipe_, machine_, device_);
+  warn_of_what_is_slow(recipe_, machine_, device_, share_.cores);
   warn_of_memory(recipe_, shapes, device_, share_, world_size);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
