@@ -78,7 +78,7 @@ class Check(ExprunTest):
         (speeds,) = self.rows("SELECT count(*) FROM metrics WHERE name = 'tokens_per_s'")
         self.assertEqual(speeds, (40,))
         self.assertGreater(plan["time"]["tokens_per_second"], 0)
-        self.assertAlmostEqual(plan["time"]["seconds"] * plan["time"]["tokens_per_second"], plan["tokens"], delta=1)
+        self.assertAlmostEqual(plan["time"]["training_seconds"] * plan["time"]["tokens_per_second"], plan["tokens"], delta=1)
         tokens = sum(len(line) for line in (self.folder / "text.txt").read_text().splitlines(True))
         blocks = (int(tokens * 0.9) - 1) // 16
         self.assertAlmostEqual(plan["epochs"], 40 * 4 / blocks, delta=0.01)
