@@ -32,9 +32,7 @@ void copy_blobs(Connection& connection, int64_t theirs) {
   Query(connection,
         "INSERT INTO main.blob (hash, content) SELECT hash, content FROM other.blob WHERE id IN "
         "(SELECT blob FROM other.run_blob WHERE run = ?1 UNION "
-        " SELECT blob FROM other.attempt_blob WHERE run = ?1 UNION "
-        " SELECT w.space FROM other.sweep AS w JOIN other.run AS r ON r.sweep = w.id "
-        "  WHERE r.id = ?1) ON CONFLICT DO NOTHING",
+        " SELECT blob FROM other.attempt_blob WHERE run = ?1) ON CONFLICT DO NOTHING",
         theirs)
       .run();
 }
@@ -51,31 +49,45 @@ std::string sweep_here(const std::string& column) {
          blob_here("o.space") + " WHERE o.id = " + column + ")";
 }
 
-void copy_sweep(Connection& connection, int64_t theirs) {
+void copy_sweep_rows(Connection& connection) {
   Query(connection,
-        "INSERT INTO main.sweep (uid, name, space, started_ms) "
-        "SELECT w.uid, w.name, " +
-            blob_here("w.space") +
-            ", w.started_ms FROM other.sweep AS w "
-            "JOIN other.run AS r ON r.sweep = w.id WHERE r.id = ? ON CONFLICT DO NOTHING",
-        theirs)
+        "INSERT INTO main.blob (hash, content) SELECT hash, content FROM other.blob "
+        "WHERE id IN (SELECT space FROM other.sweep) ON CONFLICT DO NOTHING")
+      .run();
+  Query(connection, "INSERT INTO main.sweep (uid, name, space, started_ms) SELECT s.uid, s.name, " +
+                        blob_here("s.space") + ", s.started_ms FROM other.sweep AS s WHERE " +
+                        sweep_here("s.id") + " IS NULL ORDER BY s.started_ms, s.id")
       .run();
 }
 
-// Every point of the sweep, and this run as the one that it is of.
-void copy_trial(Connection& connection, int64_t theirs, int64_t ours) {
-  Query(connection,
-        "INSERT OR IGNORE INTO main.trial (sweep, trial, recipe_hash, changes) SELECT " +
-            sweep_here("t.sweep") +
-            ", t.trial, t.recipe_hash, t.changes FROM other.trial AS t "
-            "JOIN other.run AS r ON r.sweep = t.sweep WHERE r.id = ?",
-        theirs)
+// How far a trial has come, from its run here.
+std::string rank_of_trial(const std::string& trial) {
+  return "coalesce((SELECT iif(removed_ms IS NOT NULL, 2, iif(state = 'finished', 4, 3)) "
+         "FROM main.all_runs AS a WHERE a.run = " +
+         trial + ".run), " + trial + ".problem <> '')";
+}
+
+// A trial has the run that it has there, also one that was begun for another sweep. Where the two
+// stores have different runs of it, the one that came further is taken, or else ours.
+void copy_trials(Connection& connection) {
+  Query(
+      connection,
+      "INSERT INTO main.trial AS mine (sweep, trial, recipe_hash, changes, run, problem) SELECT " +
+          sweep_here("t.sweep") +
+          ", t.trial, t.recipe_hash, t.changes, (SELECT h.id FROM main.run AS h JOIN other.run "
+          "AS r ON r.uid = h.uid WHERE r.id = t.run), t.problem FROM other.trial AS t WHERE true "
+          "ON CONFLICT DO UPDATE SET run = excluded.run, problem = excluded.problem WHERE " +
+          rank_of_trial("excluded") + " > " + rank_of_trial("mine"))
       .run();
-  Query(connection,
-        "UPDATE main.trial SET run = ?1 WHERE (sweep, trial) IN "
-        "(SELECT sweep, trial FROM main.run WHERE id = ?1)",
-        ours)
-      .run();
+}
+
+// Before the runs, which say what sweep they were begun for, and after them, which the trials name:
+// also runs that an earlier merge brought.
+void copy_sweeps(Connection& connection) {
+  connection.write("merge sweeps into", Connection::Durability::synced, [&] {
+    copy_sweep_rows(connection);
+    copy_trials(connection);
+  });
 }
 
 int64_t copy_run_row(Connection& connection, int64_t theirs, std::optional<int64_t> ours) {
@@ -158,9 +170,7 @@ void copy_series(Connection& connection, int64_t theirs, int64_t ours) {
 int64_t copy_run(Connection& connection, int64_t theirs, std::optional<int64_t> ours) {
   return connection.write("merge a run into", Connection::Durability::synced, [&] {
     copy_blobs(connection, theirs);
-    copy_sweep(connection, theirs);
     const int64_t run = copy_run_row(connection, theirs, ours);
-    copy_trial(connection, theirs, run);
     Query(connection, "DELETE FROM main.checkpoint WHERE run = ?", run).run();  // some may be gone
     for (const char* table : {"attempt", "checkpoint", "tag"})
       copy_rows(connection, table, theirs, run);
@@ -340,8 +350,11 @@ Store::Merged Store::merge(const std::filesystem::path& other,
     throw store_error("merge", other, "it is this store itself");
   const Store source(other, Access::read_only);  // says what is wrong with it, and migrates it
   const Attached attached(connection, other);
+  copy_sweeps(connection);
   Merged merged;
-  for (const RunRow& row : source.runs()) {
+  std::vector<RunRow> rows = source.runs();
+  std::ranges::reverse(rows);  // ids go up with time here too
+  for (const RunRow& row : rows) {
     const auto [theirs, ours] = connection.guarded("read", [&] {
       return std::pair(standing(connection, "other", row.uid),
                        standing(connection, "main", row.uid));
@@ -357,6 +370,7 @@ Store::Merged Store::merge(const std::filesystem::path& other,
       ++(!ours ? merged.added : changed ? merged.updated : merged.unchanged);
     }
   }
+  copy_sweeps(connection);
   return merged;
 }
 

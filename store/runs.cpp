@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -155,24 +158,43 @@ std::optional<RunRow> Store::run(int64_t id) const {
   });
 }
 
+namespace {
+
+// By their start, not by their ids: runs that were merged into this store may be older than its
+// own. Small keys are sorted, because rows are wide: SQLite, or moving them about, takes far
+// longer.
+std::vector<RunRow> newest_first(std::vector<RunRow> runs) {
+  std::vector<std::tuple<int64_t, int64_t, size_t>> keys;
+  keys.reserve(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) keys.emplace_back(runs[i].started_ms, runs[i].id, i);
+  std::ranges::sort(keys, std::greater());
+  std::vector<RunRow> sorted;
+  sorted.reserve(runs.size());
+  for (const auto& key : keys) sorted.push_back(std::move(runs[std::get<2>(key)]));
+  return sorted;
+}
+
+}  // namespace
+
 std::vector<RunRow> Store::runs(const std::string& name, const std::string& recipe_hash) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
-    const std::string there = "WHERE removed_ms IS NULL ", newest = "ORDER BY run DESC";
+    const std::string there = "WHERE removed_ms IS NULL ";
+    const auto selected = [&](const std::string& tail, const auto&... values) {
+      return newest_first(select_runs(connection, there + tail, values...));
+    };
     // One text for all, "? = '' OR name = ?", would have every run read: no index serves it.
-    if (name.empty() && recipe_hash.empty()) return select_runs(connection, there + newest);
-    if (name.empty())
-      return select_runs(connection, there + "AND recipe_hash = ? " + newest, recipe_hash);
-    if (recipe_hash.empty()) return select_runs(connection, there + "AND name = ? " + newest, name);
-    return select_runs(connection, there + "AND name = ? AND recipe_hash = ? " + newest, name,
-                       recipe_hash);
+    if (name.empty() && recipe_hash.empty()) return selected("");
+    if (name.empty()) return selected("AND recipe_hash = ?", recipe_hash);
+    if (recipe_hash.empty()) return selected("AND name = ?", name);
+    return selected("AND name = ? AND recipe_hash = ?", name, recipe_hash);
   });
 }
 
 std::vector<RunRow> Store::removed_runs() const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
-    return select_runs(connection, "WHERE removed_ms IS NOT NULL ORDER BY run DESC");
+    return newest_first(select_runs(connection, "WHERE removed_ms IS NOT NULL"));
   });
 }
 
@@ -238,7 +260,7 @@ std::string which(Store::Among among) {
                                      : "WHERE removed_ms IS NOT NULL ";
 }
 
-// Not the greatest id: runs that were merged into this store may be older than its own.
+// The first of newest_first().
 std::string newest_run(const std::string& where) {
   return "(SELECT id FROM run " + where + "ORDER BY started_ms DESC, id DESC LIMIT 1)";
 }
@@ -286,19 +308,17 @@ std::vector<RunRow> exact(Connection& connection, const std::string& reference,
     auto rows = select_runs(connection, where + "AND run = ?", *id);
     if (!rows.empty()) return rows;
   }
-  return select_runs(connection,
-                     where + "AND (uid = ?1 OR name = ?1 OR folder = ?1) ORDER BY run DESC LIMIT 1",
-                     reference);
+  const std::string named = where + "AND (uid = ?1 OR name = ?1 OR folder = ?1) ";
+  return select_runs(connection, "WHERE run = " + newest_run(named), reference);
 }
 
 std::vector<RunRow> with_prefix(Connection& connection, const std::string& prefix,
                                 const std::string& where) {
   if (prefix.size() < kShortestPrefix) return {};
-  return select_runs(connection,
-                     where +
-                         "AND (substr(uid, 1, length(?1)) = ?1 OR "
-                         "substr(folder, 1, length(?1)) = ?1) ORDER BY run DESC",
-                     prefix);
+  return newest_first(select_runs(connection,
+                                  where + "AND (substr(uid, 1, length(?1)) = ?1 OR "
+                                          "substr(folder, 1, length(?1)) = ?1)",
+                                  prefix));
 }
 
 std::vector<RunRow> matching(Connection& connection, const std::string& reference,
@@ -324,7 +344,8 @@ std::string advice(Connection& connection, const std::string& reference, Store::
     return "; it was removed: `exprun restore " + reference + "` brings it back";
   std::vector<std::string> names;
   Query query(connection,
-              "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name ORDER BY max(id) DESC");
+              "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
+              "ORDER BY max(started_ms) DESC, max(id) DESC");
   while (query.step()) names.push_back(query.text(0));
   if (names.empty()) return "; it has no runs yet";
   const auto nearest_name = nearest(reference, names);

@@ -59,7 +59,8 @@ class Store {
   void record_libraries(int64_t run, int64_t attempt, const std::string& json);
 
   std::optional<RunRow> run(int64_t id) const;
-  // Newest first, without removed ones; `name` and `recipe_hash` filter when not empty.
+  // Newest first, by their start, without removed ones; `name` and `recipe_hash` filter when not
+  // empty.
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
   std::vector<RunRow> removed_runs() const;
   // By id, uid, folder or unique prefix of one, name (its newest run), "@last", or "@best" (the
@@ -109,9 +110,9 @@ class Store {
     int64_t added = 0, updated = 0, unchanged = 0;
     std::vector<std::string> kept_out;  // "quickstart-1a2b3c4d: is still running"
   };
-  // Brings in the runs of another store by uid. Of a run that both have, the further one is taken,
-  // when it continues ours. Merging again changes nothing. `is_running` is asked of runs that the
-  // other store calls running.
+  // Brings in the runs of another store by uid, and its sweeps with their trials. Of a run that
+  // both have, the further one is taken, when it continues ours. Merging again changes nothing.
+  // `is_running` is asked of runs that the other store calls running.
   Merged merge(const std::filesystem::path& other,
                const std::function<bool(const RunRow&)>& is_running);
 

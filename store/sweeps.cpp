@@ -16,6 +16,9 @@ constexpr const char* kSelect =
     "SELECT s.id, s.uid, s.name, b.content, s.started_ms "
     "FROM sweep AS s JOIN blob AS b ON b.id = s.space ";
 
+// Not by the id alone: sweeps that were merged into this store may be older than its own.
+constexpr const char* kNewest = "s.started_ms DESC, s.id DESC";
+
 SweepRow read_sweep(Query& query) {
   return {query.integer(0), query.text(1), query.text(2), query.text(3), query.integer(4)};
 }
@@ -29,7 +32,8 @@ std::string new_uid(const std::string& name, int64_t space, int64_t now) {
 
 std::string advice(Connection& connection, const std::string& reference) {
   std::vector<std::string> names;
-  Query query(connection, "SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC");
+  Query query(connection,
+              "SELECT name FROM sweep GROUP BY name ORDER BY max(started_ms) DESC, max(id) DESC");
   while (query.step()) names.push_back(query.text(0));
   if (names.empty()) return "; it has no sweeps yet";
   const auto near = nearest(reference, names);
@@ -67,7 +71,7 @@ std::vector<SweepRow> Store::sweeps() const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     std::vector<SweepRow> rows;
-    Query query(connection, std::string(kSelect) + "ORDER BY s.id DESC");
+    Query query(connection, std::string(kSelect) + "ORDER BY " + kNewest);
     while (query.step()) rows.push_back(read_sweep(query));
     return rows;
   });
@@ -114,7 +118,8 @@ SweepRow Store::find_sweep(const std::string& reference) const {
                 std::string(kSelect) +
                     "WHERE ?1 = '@last' OR CAST(s.id AS TEXT) = ?1 OR s.name = ?1 "
                     "OR (length(?1) >= 4 AND substr(s.uid, 1, length(?1)) = ?1) "
-                    "ORDER BY CAST(s.id AS TEXT) = ?1 DESC, s.name = ?1 DESC, s.id DESC LIMIT 1",
+                    "ORDER BY CAST(s.id AS TEXT) = ?1 DESC, s.name = ?1 DESC, " +
+                    kNewest + " LIMIT 1",
                 reference);
     if (query.step()) return read_sweep(query);
     const std::string what = reference == "@last" ? "sweep" : "sweep '" + reference + "'";

@@ -5,6 +5,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import sqlite3
 import struct
 import subprocess
@@ -307,8 +308,37 @@ class Housekeeping(ExprunTest):
         self.exprun("rm", merged)
         self.exprun("gc")
         (own,) = self.names()
-        self.exprun("merge", "elsewhere")  # it is the newest of the two now
+        self.exprun("--store", "elsewhere", "tiny.toml", "--new")
+        self.exprun("merge", "elsewhere")  # the newest run of the recipe is one without a folder here
         self.assertIn(f"  folder      runs/{own}\n", self.exprun("tiny.toml").out)
+
+    def test_a_name_means_the_run_that_began_last_after_a_merge_too(self):
+        for lr in ("1e-3", "1e-2"):
+            self.exprun("--store", "elsewhere", "tiny.toml", f"lr={lr}")
+        self.exprun("tiny.toml", "steps=20")
+        (own,) = self.names()
+        self.exprun("merge", "elsewhere")
+        self.assertEqual(self.names()[0], own)
+        self.assertEqual(self.rows("SELECT run FROM runs ORDER BY started_ms"), [(2,), (3,), (1,)])
+        self.exprun("tag", "tiny", "mine")
+        self.assertEqual(self.names("--tag", "mine"), [own])
+        self.exprun("sample", "tiny", "tokens=2")  # its checkpoint is here
+
+    def test_a_merged_sweep_is_as_it_was(self):
+        """Its second sweep took a run of the first, which merges once left out of it."""
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=20", "--store", "elsewhere")
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,3e-3", "steps=20", "--store", "elsewhere")
+        self.exprun("tiny.toml", "steps=13")
+
+        def best(store):
+            return re.findall(r"best: .*", self.exprun("sweep", "ls", "--store", store).out + self.exprun("sweep", "show", "--store", store).out)
+
+        for _ in range(2):
+            self.exprun("merge", "elsewhere")
+            self.assertEqual(self.rows("SELECT state, trials, finished FROM sweeps"), [("finished", 2, 2)] * 2)
+            self.assertEqual(len(best("runs")), 1)
+            self.assertEqual(best("runs"), best("elsewhere"))
+            self.change_store("UPDATE trial SET run = NULL WHERE sweep = 2 AND trial = 1")
 
     def test_run_again(self):
         self.exprun("tiny.toml")

@@ -1,4 +1,5 @@
 // The runs of another store.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,81 @@ TEST_CASE("merge: @last is the run that began last, not the one that came last")
   CHECK(store.find_run("@last").id == mine);
 }
 
+TEST_CASE("merge: the newest is the run or sweep that began last, wherever one is meant") {
+  const DatabaseFolder here, there;
+  Store other(there.database(), Store::Access::read_write);
+  {
+    const ClockSetBack before(std::chrono::hours(2));
+    full_run(other, "1a");
+  }
+  {
+    const ClockSetBack before(std::chrono::hours(1));
+    other.create_run(new_run("2b"));
+    other.find_or_create_sweep("grid", "[\"later\"]");
+  }
+  Store store(here.database(), Store::Access::read_write);
+  const int64_t mine = store.create_run(new_run("ffff"));
+  const int64_t sweep = store.find_or_create_sweep("grid", "[\"mine\"]").id;
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(store.find_run("quickstart").id == mine);
+  CHECK(store.find_sweep("@last").id == sweep);
+  CHECK(store.find_sweep("grid").id == sweep);
+  CHECK(store.sweeps().front().id == sweep);
+  std::string uids, ids;
+  for (const RunRow& run : store.runs("quickstart")) {
+    uids += run.uid.substr(0, 2) + ' ';
+    ids += std::to_string(run.id) + ' ';
+  }
+  CHECK(uids == "ff 2b 1a ");
+  CHECK(ids == "1 3 2 ");
+  CHECK(value_of(store,
+                 "SELECT group_concat(space, ' ') FROM (SELECT b.content AS space FROM sweep "
+                 "AS w JOIN blob AS b ON b.id = w.space ORDER BY w.id)") ==
+        "[\"mine\"] [\"space\"] [\"later\"]");
+}
+
+TEST_CASE("merge: a trial that shares the run of an earlier sweep keeps it, in older merges too") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t shared = full_run(other, "1a");
+  other.end_attempt(shared, RunState::finished, 0, std::nullopt, "");
+  const SweepRow second = other.find_or_create_sweep("wider", "[\"more\"]");
+  other.record_trials(second.id, {{1, "h2", "lr=2", shared}, {2, "h3", "lr=3", {}}});
+  other.record_trial_problem(second.id, 2, "no room");
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(content(store) == content(other));
+  const std::string trials =
+      "SELECT group_concat(state, ' ') FROM (SELECT state FROM trials WHERE "
+      "sweep_name = 'wider' ORDER BY trial)";
+  CHECK(value_of(store, trials) == "finished failed");
+  const SweepRow copy = store.find_sweep("wider");
+  SQLite::Database(here.database().string(), SQLite::OPEN_READWRITE)  // as merges once left it
+      .exec("UPDATE trial SET run = NULL, problem = '' WHERE sweep = " + std::to_string(copy.id));
+  CHECK(value_of(store, trials) == "waiting waiting");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 1 unchanged");
+  CHECK(value_of(store, trials) == "finished failed");
+}
+
+TEST_CASE("merge: of two runs of a trial, the one that came further is the trial's") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  full_run(store, "1a");  // interrupted
+  const int64_t theirs = full_run(other, "2b");
+  const auto run_of_trial = [](const Store& of) {
+    return value_of(of, "SELECT substr(r.uid, 1, 2) FROM trial AS t JOIN run AS r ON r.id = t.run");
+  };
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(run_of_trial(store) == "1a");
+  ::usleep(2000);  // how far a run has come is told by the millisecond
+  other.end_attempt(theirs, RunState::finished, 0, std::nullopt, "");
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(run_of_trial(store) == "2b");
+  other.merge(here.database(), kNobodyRuns);
+  CHECK(run_of_trial(other) == "2b");
+}
+
 TEST_CASE("merge: a run that went on elsewhere is brought further, rewinds too") {
   const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
@@ -161,8 +237,8 @@ TEST_CASE("merge: what both stores continued, and what still runs, is kept out a
   const std::string before = content(store);
   CHECK(
       told(store.merge(there.database(), [](const RunRow& run) { return run.name == "alive"; })) ==
-      "0 added, 0 updated, 0 unchanged; alive-2b000000: it is still running; "
-      "quickstart-1a000000: it was continued separately in both stores");
+      "0 added, 0 updated, 0 unchanged; quickstart-1a000000: it was continued separately in both "
+      "stores; alive-2b000000: it is still running");
   CHECK(content(store) == before);
 }
 
