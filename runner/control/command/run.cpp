@@ -12,6 +12,7 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
@@ -51,17 +52,6 @@ std::string next_command(const Store& store, const RunRow& run) {
               "\n  --new   starts another run");
 }
 
-// Whether the text that the recipe names is not what the run was trained on: it makes other
-// data, or none that is prepared, although that of the run is still there.
-bool has_other_data(const RunRow& run, const ResolvedRecipe& resolved, const StoreFolder& folder) {
-  const DataGlance glance = glance_at_data(resolved, folder.data());
-  if (has_errors(glance.problems)) return false;  // they are not here
-  if (!glance.fingerprint || *glance.fingerprint == run.data_fingerprint) return false;
-  std::error_code ignored;
-  return !glance.fingerprint->empty() ||
-         std::filesystem::exists(folder.data() / run.data_fingerprint, ignored);
-}
-
 // Tags are no part of what makes a recipe another: they are for the run that is there.
 void add_tags_of_recipe(Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
   const Words present = store.tags(run.id);
@@ -82,7 +72,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
       print(run_result(reported_run(store, launched.run), shown_folder(folder, launched.run)));
-      if (has_other_data(launched.run, resolved, folder))
+      if (has_other_data(glance_at_data(resolved, folder.data()), launched.run, folder))
         log_warning(
             "the data that the recipe names is not what this run was trained on; --new trains on "
             "it");

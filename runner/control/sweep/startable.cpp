@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
 #include "control/sweep/axis_mistakes.h"
 #include "control/sweep/outcomes.h"
@@ -91,16 +92,6 @@ std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& f
 
 namespace {
 
-// Whether the data that the recipe names now are known to be others than those of its run: they
-// make other data, or none that is prepared, although that of the run is still there.
-bool has_other_data(const RunRow& run, const DataGlance& now, const StoreFolder& folder) {
-  if (has_errors(now.problems) || !now.fingerprint || *now.fingerprint == run.data_fingerprint)
-    return false;
-  std::error_code ignored;
-  return !now.fingerprint->empty() ||
-         std::filesystem::exists(folder.data() / run.data_fingerprint, ignored);
-}
-
 // "exprun rm --sweep 1" where it removes no other run.
 std::string removal_of(const Store& store, const StoreFolder& folder,
                        const std::vector<RunRow>& runs) {
@@ -126,7 +117,7 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
     const bool goes_on = which.decision == Decision::continue_run;
     if (!which.run || which.decision == Decision::refuse_running ||
         (!goes_on && may_start(which, retry_failed)) ||
-        !has_other_data(*which.run, glances.of(trial.resolved), folder))
+        !has_other_data(glances.of(trial.resolved), *which.run, folder))
       continue;
     found.keeps_from_going_on |= goes_on;
     names += (names.empty() ? "" : ", ") + which.run->folder;

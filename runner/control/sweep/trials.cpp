@@ -326,12 +326,13 @@ class Survey {
     RecipeText text;
     Resolution resolution;
     Diagnostics said;
+    DatasetInfo data = {};
   };
 
   ResolvedPoint resolved_point(const Resolver& resolver, const SweepPoint& point) const {
     RecipeText text = recipe_;
     for (const SweepChange& change : point) text.overrides.push_back(change.override);
-    Resolution resolution = resolver(text.overrides);
+    Resolution resolution = resolver(text.overrides, first_data_);
     ResolvedPoint result{&point, std::move(text), std::move(resolution), {}};
     if (glance_) {
       DataGlance data;
@@ -339,8 +340,9 @@ class Survey {
         const std::lock_guard alone(glancing_);
         data = glance_(result.resolution);
       }
-      if (data.dataset_info != DatasetInfo() && !has_errors(result.resolution.diagnostics))
+      if (data.dataset_info != first_data_)
         result.resolution = resolver(result.text.overrides, data.dataset_info);
+      result.data = std::move(data.dataset_info);
       result.said = std::move(data.problems);
     }
     const Diagnostics& more = result.resolution.diagnostics;
@@ -350,11 +352,13 @@ class Survey {
   }
 
   // On all cores where there are many. Data are looked at by one thread at a time, first those of
-  // the first point.
+  // the first point, which are mostly those of all: only others have a point resolved twice.
   void resolve_points(const Resolver& resolver, const std::vector<SweepPoint>& points) {
     constexpr size_t kPortion = 50;  // points: some 10 ms
     if (points.empty()) return;
-    take(resolved_point(resolver, points.front()));
+    ResolvedPoint first = resolved_point(resolver, points.front());
+    first_data_ = std::move(first.data);
+    take(std::move(first));
     const size_t portions = (points.size() - 1 + kPortion - 1) / kPortion;
     const size_t cores = own_cores().count();
     const size_t threads = portions < 2 ? 1 : std::min(cores, portions);
@@ -410,6 +414,7 @@ class Survey {
   RecipeText recipe_;  // without its [sweep]
   const GlanceAtData& glance_;
   mutable std::mutex glancing_;
+  DatasetInfo first_data_;
   std::vector<SweepAxis> axes_;
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 PreparedData made_from(const std::string& fingerprint, const json& files,
-                       const std::string& there = "/work") {
+                       const std::string& there = "/texts") {
   PreparedData data;
   data.fingerprint = fingerprint;
   data.made_from = {{"working_directory", there}, {"files", files}};
@@ -43,8 +43,9 @@ TEST_CASE("data of a run: files that have changed since are named as they are wr
   CHECK(before.difference(made_from("1", json::array({file("a.txt", "x")}))) == "");
   CHECK(before.difference(made_from("2", {file("a.txt", "z"), file("b.txt", "y")})) ==
         "a.txt has changed since");
-  CHECK(before.difference(made_from("2", {file("work/a.txt", "z"), file("/work/b.txt", "z")}, "/"),
-                          true) == "work/a.txt, /work/b.txt have changed since");
+  CHECK(before.difference(
+            made_from("2", {file("texts/a.txt", "z"), file("/texts/b.txt", "z")}, "/"), true) ==
+        "texts/a.txt, /texts/b.txt have changed since");
 }
 
 TEST_CASE("data of a run: of many files some are named") {

@@ -81,4 +81,11 @@ std::string data_difference(const PreparedData& now, const RunRow& run, const Ru
   return sources.empty() && !keys_differ ? "its content differs" : sources;
 }
 
+bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder) {
+  if (has_errors(now.problems)) return false;  // they are not here
+  if (!now.fingerprint || *now.fingerprint == run.data_fingerprint) return false;
+  std::error_code ignored;
+  return !now.fingerprint->empty() || fs::exists(folder.data() / run.data_fingerprint, ignored);
+}
+
 }  // namespace exprun

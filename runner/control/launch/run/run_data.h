@@ -6,6 +6,8 @@
 #include <string>
 
 #include "base/files/run_folder.h"
+#include "control/data/prepare.h"
+#include "control/launch/store_folder.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"
 #include "text/prepared_data.h"
@@ -26,5 +28,9 @@ std::string changed_sources(const PreparedData& now, const RunFolder& folder);
 // are, and where keys of [dataset] say that they are others and no source is known to have changed.
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ);
+
+// Whether what a recipe names `now` is known not to be what the run was trained on: it makes other
+// data, or none that is prepared, although that of the run is still there.
+bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder);
 
 }  // namespace exprun
