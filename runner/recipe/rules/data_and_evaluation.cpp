@@ -251,8 +251,7 @@ void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics
   for (const std::string& path : evaluations_of(input.root, "sample")) {
     const std::string key = join_path(path, "instruction"), prompt = join_path(path, "prompt");
     if (!text_at(input.root, key)) continue;
-    // `exprun show` writes the default too.
-    if (is_written(input.root, prompt) && text_at(input.root, prompt) != "\n")
+    if (asks_for_something(input, prompt))
       diagnostics.push_back(clash(input.root, {key, prompt},
                                   "'instruction' and 'prompt' both say what the model responds to",
                                   "keep one of them"));

@@ -2,8 +2,6 @@
 #include <array>
 
 #include "recipe/rules/rules.h"
-#include "recipe/schema/key_lookup.h"
-#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -65,15 +63,6 @@ constexpr std::array kIdleKeys = {
     IdleKey{"optimizer.lr_reference_tokens", "optimizer.lr_scaling", scales_no_rate,
             "'lr_scaling'"},
 };
-
-// A default that is written out, as `exprun show` does, asks for nothing.
-bool asks_for_something(const RuleInput& input, const char* path) {
-  const Value* value = valid_at(input.root, path);
-  if (value == nullptr || !is_written(input.root, path)) return false;
-  const Schema* schema = schema_at(input.schemas, input.root, path);
-  if (schema == nullptr || !schema->contains("default")) return true;
-  return toml_text(*value) != toml_text(value_of_json((*schema)["default"], Origin::default_value));
-}
 
 // A recipe keeps keys for what a change of the command line, or a trial of a sweep, replaces.
 bool is_changed(const Table& root, const char* path) {

@@ -5,6 +5,8 @@
 #include "base/strings.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
+#include "recipe/schema/key_lookup.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -102,6 +104,14 @@ bool is_written(const Table& root, std::string_view path) {
   const Value* value = find_path(root, path);
   return value != nullptr &&
          (value->origin == Origin::file || value->origin == Origin::command_line);
+}
+
+bool asks_for_something(const RuleInput& input, const std::string& path) {
+  const Value* value = valid_at(input.root, path);
+  if (value == nullptr || !is_written(input.root, path)) return false;
+  const Schema* schema = schema_at(input.schemas, input.root, path);
+  if (schema == nullptr || !schema->contains("default")) return true;
+  return toml_text(*value) != toml_text(value_of_json((*schema)["default"], Origin::default_value));
 }
 
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,

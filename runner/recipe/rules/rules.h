@@ -28,6 +28,9 @@ SourceSpan place_of(const Table& root, std::string_view path);
 // The key is in the recipe or an override, not a default or derived.
 bool is_written(const Table& root, std::string_view path);
 
+// The same, and it is not the default, which `exprun show` writes out.
+bool asks_for_something(const RuleInput& input, const std::string& path);
+
 // A mistake between keys, of which the message names the first: at its place, or at that of another
 // which the command line has changed while the first stands in a file. What the user typed counts
 // more than what was stored with a run.
