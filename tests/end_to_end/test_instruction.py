@@ -78,6 +78,8 @@ class Instruction(ExprunTest):
         self.assertEqual(self.exprun("sample", "@last", "--prompt", prompt).out, f"{prompt}red\n")
         self.assertEqual(self.exprun("sample", "@last", f"prompt={json.dumps(prompt)}").out, f"{prompt}red\n")
         self.exprun("sample", "@last", "--prompt", prompt, "instruction=Say red.", code=2)
+        self.write("again.toml", self.exprun("show", "ft.toml", "evaluation.sample.instruction=Say blue.").out)
+        self.assertIn("no mistakes", self.exprun("check", "again.toml").out)
 
     def test_a_first_recipe_shows_a_response(self):
         self.exprun("new", "first", "--data", "instruction", "--path", "examples.jsonl")

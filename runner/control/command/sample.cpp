@@ -199,8 +199,8 @@ std::optional<std::string> usual_prompt(const DatasetInfo& facts) {
   return first;
 }
 
-void add_prompt(Words& overrides, const std::string& prompt) {
-  overrides.push_back(kAsPrompt + json_text(nlohmann::json(prompt)));
+std::string as_prompt(const std::string& text) {
+  return kAsPrompt + json_text(nlohmann::json(text));
 }
 
 // What the recipe, with `changes`, asks for in its template; nothing where it has a prompt.
@@ -208,6 +208,40 @@ std::optional<std::string> instruction_of(const WeightsArgument& weights, const 
   const ResolvedRecipe recipe = try_resolve(weights.recipe({kAsSample}, changes)).recipe;
   const bool has_template = text_at(recipe.root(), "dataset.type") == "instruction";
   return has_template ? text_at(recipe.root(), kInstruction) : std::nullopt;
+}
+
+// How prompts are given to the model.
+struct Prompting {
+  PromptForm form;
+  // What the recipe asks in its template, where neither the command line nor the recipe has a
+  // prompt.
+  std::optional<std::string> own_instruction;
+  bool has_own_prompt = false;  // the recipe's, or the usual one
+};
+
+// `asks_anew`: with --prompt or --prompts. `changes`: what was typed, of keys of the evaluation.
+Prompting prompting_of(const WeightsArgument& weights, const ResolvedRecipe& recipe,
+                       const Words& changes, bool asks_anew, bool as_instructions) {
+  Prompting prompting;
+  prompting.has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
+  if (prompting.has_own_prompt) prompting.own_instruction = instruction_of(weights, changes);
+  if (as_instructions || prompting.own_instruction)
+    prompting.form = form_of_instructions(weights, recipe);
+  return prompting;
+}
+
+// What the recipe has instead of its own prompt. `first`: of those that were asked anew.
+Words changes_of_prompt(const Prompting& prompting, const ResolvedRecipe& recipe,
+                        const DatasetInfo& facts, const std::string* first) {
+  Words changes;
+  if (!prompting.has_own_prompt && recipe.find(kInstruction)) changes.push_back('~' + kInstruction);
+  if (first) {
+    changes.push_back(as_prompt(prompting.form(*first, false).given));
+  } else if (prompting.has_own_prompt && !prompting.own_instruction &&
+             !is_written(recipe.root(), kPrefix + "prompt")) {
+    if (const auto usual = usual_prompt(facts)) changes.push_back(as_prompt(*usual));
+  }
+  return changes;
 }
 
 // Text behind a '|' or a '<' is not read unasked: a script's loop may read its own list there.
@@ -339,31 +373,23 @@ int run_sample(const Words& words, const Globals& globals) {
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
   const bool asks_anew = !prompts.empty() || !file.empty();
-  const bool has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
-  const auto own_instruction =
-      has_own_prompt ? instruction_of(weights, changes) : std::optional<std::string>();
-  const PromptForm form =
-      instruction || own_instruction ? form_of_instructions(weights, base) : PromptForm();
+  const Prompting prompting = prompting_of(weights, base, changes, asks_anew, instruction);
   const char* const option = prompts.empty() ? "--prompts" : "--prompt";
   if (!file.empty())
     for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   for (const std::string& prompt : prompts)
     if (const std::string problem =
-            form(prompt, false).given.empty()
+            prompting.form(prompt, false).given.empty()
                 ? "a prompt is empty; the shortest is a line break: --prompt $'\\n'"
                 : problem_of_prompt(prompt);
         !problem.empty())
       throw Error("sample: " + problem, ExitCode::bad_recipe);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
-  if (!has_own_prompt && base.find(kInstruction)) overrides.push_back('~' + kInstruction);
   const DatasetInfo facts = weights.facts();
-  const bool says_nothing =
-      has_own_prompt && !own_instruction && !is_written(base.root(), kPrefix + "prompt");
-  if (asks_anew)
-    add_prompt(overrides, form(prompts.front(), false).given);
-  else if (const auto usual = usual_prompt(facts); usual && says_nothing)
-    add_prompt(overrides, *usual);
+  for (std::string& change :
+       changes_of_prompt(prompting, base, facts, asks_anew ? &prompts.front() : nullptr))
+    overrides.push_back(std::move(change));
   if (instruction || !is_written(base.root(), kPrefix + "end_of_text"))
     overrides.push_back(kPrefix + "end_of_text=stop");
   const RecipeText text = weights.recipe(overrides, changes);
@@ -377,9 +403,9 @@ int run_sample(const Words& words, const Globals& globals) {
   const bool interactive =
       prompts.empty() && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   if (prompts.empty())
-    prompts = {own_instruction.value_or(
+    prompts = {prompting.own_instruction.value_or(
         try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt"))};
-  PromptSource source(std::move(prompts), form, interactive);
+  PromptSource source(std::move(prompts), prompting.form, interactive);
   const EvaluatedWeights located = weights.located(text);
   return json ? print_texts_as_json(located, source) : print_texts(located, source);
 }
