@@ -232,11 +232,14 @@ class Preparation {
     return std::nullopt;
   }
 
-  static std::optional<PreparedData> data_named(const fs::path& data_folder,
-                                                const std::string& fingerprint) {
+  // It may have been made of other files with this content.
+  std::optional<PreparedData> data_named(const fs::path& data_folder,
+                                         const std::string& fingerprint) const {
     const auto set = described_set(data_folder / fingerprint);
     if (!set || set->fingerprint != fingerprint) return std::nullopt;
-    return load_set(data_folder / fingerprint);
+    PreparedData data = load_set(data_folder / fingerprint);
+    name_sources(data, inputs_);
+    return data;
   }
 
   PreparedData in_store(const fs::path& data_folder) {

@@ -212,6 +212,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostListed = 100;
 
+bool is_validation(const RawSource& one) {
+  return one.part == Part::validation;
+}
+
+// The first of each split.
+std::vector<size_t> listed(const std::vector<RawSource>& sources) {
+  std::vector<size_t> indices;
+  size_t of_split[2] = {};
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (of_split[is_validation(sources[i])]++ < kMostListed) indices.push_back(i);
+  return indices;
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -400,19 +413,13 @@ class Tokenizing {
     saved_ = Clock::now();
   }
 
-  // The first of each split, as they were written: relative paths are below the working directory.
   // Where none was named for validation, documents of the same files may be.
   json files_of(const SourcesRead& read) const {
     const auto& sources = job_.inputs.sources();
-    const auto is_validation = [](const RawSource& one) { return one.part == Part::validation; };
     const bool are_told_apart = std::any_of(sources.begin(), sources.end(), is_validation);
     json files = json::array();
-    size_t listed[2] = {};
-    for (size_t i = 0; i < read.files.size(); ++i) {
-      if (listed[is_validation(sources[i])]++ >= kMostListed) continue;
-      files.push_back({{"path", to_valid_utf8(sources[i].source.file.string())},
-                       {"bytes", read.files[i].bytes},
-                       {"xxh3_128", read.files[i].hash}});
+    for (const size_t i : listed(sources)) {
+      files.push_back({{"bytes", read.files[i].bytes}, {"xxh3_128", read.files[i].hash}});
       if (are_told_apart)
         files.back()["split"] = is_validation(sources[i]) ? "validation" : "train";
     }
@@ -429,14 +436,13 @@ class Tokenizing {
     refuse_empty_split(job_.dataset, job_.options,
                        {token_count(data.train), token_count(data.validation), counts_.documents,
                         counts_.text_bytes});
-    std::error_code ignored;
     data.made_from = {{"files", files_of(read)},
-                      {"working_directory", to_valid_utf8(fs::current_path(ignored).string())},
                       {"number_of_files", job_.inputs.sources().size()},
                       {"source_bytes", job_.inputs.source_bytes()},
                       {"options", job_.options.to_json()},
                       {"documents", counts_.documents},
                       {"text_bytes", counts_.text_bytes}};
+    name_sources(data, job_.inputs);
     return data;
   }
 
@@ -450,6 +456,17 @@ class Tokenizing {
 };
 
 }  // namespace
+
+void name_sources(PreparedData& data, const InputFiles& inputs) {
+  const auto& sources = inputs.sources();
+  const std::vector<size_t> indices = listed(sources);
+  const auto files = data.made_from.find("files");
+  if (files == data.made_from.end() || files->size() != indices.size()) return;
+  for (size_t i = 0; i < indices.size(); ++i)
+    (*files)[i]["path"] = to_valid_utf8(sources[indices[i]].source.file.string());
+  std::error_code ignored;
+  data.made_from["working_directory"] = to_valid_utf8(fs::current_path(ignored).string());
+}
 
 std::optional<std::string> key_of_begun(const fs::path& folder) {
   const fs::path file = folder / kProgressFile;

@@ -39,6 +39,10 @@ struct TokenizedSources {
 // Throws RecipeError, for a split without a token too, and Error.
 TokenizedSources tokenize_sources(const TokenizeJob& job);
 
+// Names these sources, as they are written, as what the data were made from: relative paths are
+// below the working directory. Data that were made from other files may hold the same content.
+void name_sources(PreparedData& data, const InputFiles& inputs);
+
 // What tokenize_sources() would say of characters that the tokenizer lacks, and nothing is written.
 
 // Of the template, which is in no file whose line could be named. Throws RecipeError.

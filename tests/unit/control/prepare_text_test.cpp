@@ -540,3 +540,21 @@ TEST_CASE("prepare: files known by their times are not read again, and a change 
   folder.write("a.txt", "abcd");
   CHECK(text_of(prepare(file, store, rule).train) == "abcd");
 }
+
+TEST_CASE(
+    "prepare: data that were made of other files with the same text name the files asked for") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "data";
+  const auto path_of = [&](const PreparedData& data) {
+    return data.made_from["files"][0]["path"].get<std::string>();
+  };
+  const fs::path first = folder.write("a.txt", "same text"),
+                 second = folder.write("b.txt", "same text");
+  const PreparedData made = prepare(first, store, kBytes);
+  PreparedData found = prepare(second, store, kBytes);
+  CHECK(path_of(made) == first);
+  CHECK(path_of(found) == second);
+  found.made_from = made.made_from;
+  CHECK(found.to_json() == made.to_json());
+  CHECK(path_of(prepare(first, store, kBytes)) == first);
+}
