@@ -12,7 +12,7 @@ namespace exprun {
 namespace {
 
 constexpr size_t kFarthest = 3;
-constexpr size_t kLeastBeginning = 3;  // letters that tell a choice from others
+constexpr size_t kLeastBeginning = 3;  // letters that tell a name from others
 
 // Capitals are no mistake of the letter.
 std::string small(std::string_view text) {
@@ -187,6 +187,12 @@ std::optional<std::string> nearest(std::string_view name,
   return best ? best : of_same_number(name, candidates);
 }
 
+std::optional<std::string> name_begun(std::string_view word,
+                                      const std::vector<std::string>& names) {
+  if (word.size() < kLeastBeginning) return std::nullopt;
+  return only_one(names, [&](const std::string& name) { return name.starts_with(small(word)); });
+}
+
 std::optional<std::string> table_synonym(std::string_view word) {
   const char* ours = found_in(std::begin(kTables), std::end(kTables), word);
   return ours ? std::optional<std::string>(ours) : std::nullopt;
@@ -195,10 +201,7 @@ std::optional<std::string> table_synonym(std::string_view word) {
 std::optional<std::string> choice_meant(std::string_view word,
                                         const std::vector<std::string>& choices) {
   if (const auto synonym = value_synonym(word, choices)) return synonym;
-  if (const auto begun = only_one(choices, [&](const std::string& choice) {
-        return word.size() >= kLeastBeginning && choice.starts_with(small(word));
-      }))
-    return begun;
+  if (const auto begun = name_begun(word, choices)) return begun;
   if (const auto near = nearest(word, choices)) return near;
   std::optional<std::string> longest;  // "adamw" of "adamw_torch"
   for (const std::string& choice : choices)

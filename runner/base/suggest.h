@@ -28,6 +28,9 @@ std::optional<std::string> choice_meant(std::string_view word,
 std::optional<std::string> name_with_word(std::string_view word,
                                           const std::vector<std::string>& names);
 
+// The only name that the word is the beginning of: "temperature" of "temp".
+std::optional<std::string> name_begun(std::string_view word, const std::vector<std::string>& names);
+
 // For a "${lr}".
 inline constexpr const char* kNoVariables =
     "recipes have no variables: write the value; only paths take ${env:NAME}";

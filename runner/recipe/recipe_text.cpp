@@ -190,7 +190,7 @@ std::shared_ptr<const SourceFile> RecipeText::override_source(size_t index) cons
   if (index < stored) return numbered_file("stored override", index + 1, text);
   if (index < stored + implied) return numbered_file("implied override", index - stored + 1, text);
   const size_t found = overrides.size() - found_out;
-  if (index >= found) return numbered_file("added override", index - found + 1, text);
+  if (index >= found) return numbered_file("automatic override", index - found + 1, text);
   return override_file(index - stored - implied + 1, text);
 }
 

@@ -30,12 +30,12 @@ class Errors(ExprunTest):
         self.assertTrue(CASES)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (name, files), (text, code) in zip(CASES.items(), pool.map(self.answer, CASES.values())):
+                if FAKE_DRIVER.name.encode() in files["commands"]:
+                    self.expect_fake_driver()
                 if os.environ.get("EXPRUN_UPDATE_ERRORS"):
                     error_cases.update(name, text, code)
                     continue
                 with self.subTest(case=name):
-                    if FAKE_DRIVER.name.encode() in files["commands"]:
-                        self.expect_fake_driver()
                     expected = files["expected.txt"].decode(), int(files.get("exit_code", b"2"))
                     self.assertEqual((text, code), expected)
                     self.assertNotEqual(text, "")

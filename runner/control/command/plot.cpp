@@ -1,5 +1,7 @@
 // exprun plot RUN...
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
@@ -41,6 +43,14 @@ Against against_of(const std::string& word) {
   if (word == "time") return Against::time;
   throw Error("plot: --against takes step, tokens or time, not '" + word + "'",
               ExitCode::bad_recipe);
+}
+
+// "curves.jpg" for a PNG. A name without an extension, or "v1.2", names no format.
+bool names_another_format(const std::string& file, const std::string& extension) {
+  constexpr std::array kFormats = {".svg", ".png",  ".jpg", ".jpeg",
+                                   ".gif", ".webp", ".pdf", ".eps"};
+  const std::string found = std::filesystem::path(file).extension().string();
+  return found != extension && std::ranges::find(kFormats, found) != kFormats.end();
 }
 
 void print_plot(const std::vector<Panel>& panels, const AskedPlot& asked) {
@@ -127,7 +137,7 @@ int run_plot(const Words& words, const Globals& globals) {
                "for a paper")
       .example("exprun plot @last --png curves.png --scale 3", "for a slide");
   if (!arguments.parse(words)) return 0;
-  if (asked.svg.ends_with(".png") || asked.png.ends_with(".svg"))
+  if (names_another_format(asked.svg, ".svg") || names_another_format(asked.png, ".png"))
     throw Error("plot: --svg writes SVG and --png writes PNG; give the file a name that says so",
                 ExitCode::bad_recipe);
   if (asked.scale && asked.png.empty())

@@ -93,8 +93,9 @@ void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) 
   diagnostics.push_back(clash(
       input.root, {key, "batch.sequence_length", "model.context_length", "dataset.path"},
       "one step takes " + std::to_string(*tokens) + " tokens, more than the training data has",
-      "an epoch is " + std::to_string(epoch) + " tokens: use more data, or " + key + " = " +
-          std::to_string(most) + " or less",
+      "an epoch is " + std::to_string(epoch) + " tokens: use more data, or " +
+          (most > 1 ? key + " = " + std::to_string(most) + " or less"
+                    : std::string("a shorter sequence_length")),
       Severity::warning));
 }
 

@@ -3,6 +3,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -347,6 +349,9 @@ Diagnostic explain_toml_error(const std::shared_ptr<const SourceFile>& file, uin
       return *said;
     if (const Verdict verdict = judge(value); !verdict.message.empty())
       return {span_of(file, begin, value.size()), verdict.message, verdict.help};
+    if (description.find("not representable in 64 bits") != std::string_view::npos)
+      return {span_of(file, begin, value.size()), "'" + std::string(value) + "' is too large",
+              "the largest integer is " + std::to_string(std::numeric_limits<int64_t>::max())};
   }
   std::string help;
   for (const Hint& hint : kHints)
