@@ -103,11 +103,12 @@ Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,
 }
 
 // Another machine may have what this one lacks.
-void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const SweepOptions& options) {
+void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
+                       DatasetGlances& glances) {
   const Forecast ahead = forecast_of(plan, globals.store, options);
   log_info(forecast_text(plan, ahead));
   try {
-    require_startable(ahead.to_begin, globals.store);
+    require_startable(ahead.to_begin, globals.store, glances);
   } catch (const RecipeError& error) {
     Diagnostics lacking = error.diagnostics();
     for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
@@ -159,12 +160,12 @@ bool may_train(const Forecast& ahead) {
 }
 
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
-            const std::string& recipe, bool yes) {
+            const std::string& recipe, DatasetGlances& glances, bool yes) {
   Store store = open_store_to_write(globals.store);
   const Forecast ahead = forecast_of(plan, &store, options);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
-  require_startable(ahead.to_begin, globals.store);
+  require_startable(ahead.to_begin, globals.store, glances);
   const SweepEnd end = run_trials(store, globals.store, plan, options);
   say_how_it_ended(store, globals.store, plan, end, recipe);
   if (end.stopped) return *end.stopped;
@@ -289,10 +290,10 @@ int run_sweep(const Words& words, const Globals& globals) {
   if (detach && may_train(forecast_of(plan, globals.store, options)))
     return sweep_in_background(globals.store, [&](const SweepBegun& begun) {
       options.begun = begun;
-      return run_all(plan, globals, options, base.recipe, yes);
+      return run_all(plan, globals, options, base.recipe, glances, yes);
     });
-  if (dry_run) say_what_is_ahead(plan, globals, options);
-  const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, yes);
+  if (dry_run) say_what_is_ahead(plan, globals, options, glances);
+  const int exit_code = dry_run ? 0 : run_all(plan, globals, options, base.recipe, glances, yes);
   if (dry_run || !format.is_plain()) format.print(trials_table(plan, globals.store), "no trials");
   return exit_code;
 }

@@ -133,8 +133,8 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
   return found;
 }
 
-void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder) {
-  DatasetGlances glances(folder.data());
+void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder,
+                       DatasetGlances& glances) {
   constexpr size_t kMostBuilt = 16;
   std::set<std::string> inputs, asked, built;  // what was looked at, and the models among it
   std::set<Said> said_before;

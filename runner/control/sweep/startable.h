@@ -29,6 +29,7 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
 // that are missing, with weights that do not fit the model (each model is asked for once, which
 // takes some tenths of a second), and, where trials differ in which components they have, with
 // those that do not fit together (of the first combinations); Error.
-void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder);
+void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder,
+                       DatasetGlances& glances);
 
 }  // namespace exprun
