@@ -6,9 +6,9 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/provenance.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/report/compare/run_differences.h"
 
 namespace exprun {
 namespace {

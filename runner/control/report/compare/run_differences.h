@@ -1,0 +1,32 @@
+// What tells runs apart, and what came of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/rows.h"
+#include "store/store.h"
+
+namespace exprun {
+
+struct DifferentValue {
+  std::string name;                                // "cpu", "environment.OMP_NUM_THREADS"
+  std::vector<std::optional<std::string>> values;  // one a run; nothing where it has none
+};
+
+// Parameters, by path, as TOML text.
+std::vector<DifferentValue> different_parameters(const Store& store,
+                                                 const std::vector<RunRow>& runs);
+
+// Of the last attempts: the code, the machine, libraries, data and the environment. Uncommitted
+// changes are said as their number of lines and a hash.
+std::vector<DifferentValue> different_circumstances(const Store& store,
+                                                    const std::vector<RunRow>& runs);
+
+// "val/loss: 1.91 at step 300, as before", "train/loss: 2.1 (was 2.2)", for every series but
+// timings: equal means equal to the bit.
+std::vector<std::string> result_differences(const Store& store, const RunRow& before,
+                                            const RunRow& now);
+
+}  // namespace exprun
