@@ -1,6 +1,6 @@
 // Each case of tests/errors that has a machine is answered to the letter.
 #include "base/diagnostic.h"
-#include "control/launch/run_device.h"
+#include "control/launch/machine_problems.h"
 #include "recipe/rules/capacity.h"
 #include "tests/support/error_cases.h"
 

@@ -1,8 +1,9 @@
 // Whom machine_problems() and memory_problems() complain of; what they say is in tests/errors.
+#include "control/launch/machine_problems.h"
+
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/launch/run_device.h"
 #include "tests/unit/recipe/recipes.h"
 
 using namespace exprun;
@@ -29,23 +30,23 @@ bool fits(std::vector<std::string> overrides, const PlannedMemory& planned, cons
 
 }  // namespace
 
-TEST_CASE("machine limits: a thread a core") {
+TEST_CASE("machine problems: a thread a core") {
   CHECK(is_fine("threads=4", hardware("")));
   CHECK_FALSE(is_fine("threads=5", hardware("")));
 }
 
-TEST_CASE("machine limits: the ranks share the memory, and what is not known is enough") {
+TEST_CASE("machine problems: the ranks share the memory, and what is not known is enough") {
   CHECK(fits({"world_size=2"}, {3e9, 1e9}, hardware("")));
   CHECK_FALSE(fits({"world_size=4"}, {3e9, 1e9}, hardware("")));
   CHECK(fits({}, {1e15, 0}, {4, "", 0, kNoGpus}));
 }
 
-TEST_CASE("machine limits: a rank has a GPU's memory for itself") {
+TEST_CASE("machine problems: a rank has a GPU's memory for itself") {
   CHECK(fits({"world_size=2"}, {4e9, 0}, hardware("", kTwoGpus)));
   CHECK_FALSE(fits({}, {4e9, 1e9}, hardware("", kTwoGpus)));
 }
 
-TEST_CASE("machine limits: formats of numbers") {
+TEST_CASE("machine problems: formats of numbers") {
   CHECK(is_fine("compute=fp32", hardware("fma avx2")));
   CHECK(is_fine("compute=bf16", hardware("amx_bf16")));
   CHECK_FALSE(is_fine("compute=bf16", hardware("fma avx2")));
@@ -54,7 +55,7 @@ TEST_CASE("machine limits: formats of numbers") {
   CHECK_FALSE(is_fine("compute=tf32", hardware("fma avx2")));
 }
 
-TEST_CASE("machine limits: GPUs that a recipe asks for") {
+TEST_CASE("machine problems: GPUs that a recipe asks for") {
   CHECK(is_fine("device=cuda", hardware("", kTwoGpus)));
   CHECK(is_fine("device=auto", hardware("")));
   CHECK_FALSE(is_fine("device=cuda", hardware("")));

@@ -1,0 +1,77 @@
+#include "control/launch/machine_problems.h"
+
+#include <algorithm>
+
+#include "base/machine/gpus.h"
+#include "base/machine/processor.h"
+#include "base/machine/system_usage.h"
+#include "base/strings.h"
+#include "recipe/quantities.h"
+#include "recipe/rules/rules.h"
+
+namespace exprun {
+namespace {
+
+void check_threads(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const auto threads = integer_at(root, "run.threads");
+  const int64_t ranks = integer_at(root, "parallelism.world_size").value_or(1);
+  if (!threads && ranks > hardware.cores)
+    problems.push_back(warning(
+        place_of(root, "parallelism.world_size"),
+        std::to_string(ranks) + " ranks must take turns on " + pluralize(hardware.cores, "core"),
+        hardware.cores == 1 ? "one would have the core to itself"
+                            : std::to_string(hardware.cores) + " would have a core each"));
+  if (!threads || *threads * ranks <= hardware.cores) return;
+  const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
+  problems.push_back(warning(place_of(root, "run.threads"),
+                             of_ranks + pluralize(*threads, "thread") + " must take turns on " +
+                                 pluralize(hardware.cores, "core"),
+                             "\"auto\" takes one per core"));
+}
+
+// Where nothing else is said, GPUs are taken if they can be.
+bool trains_on_cpu(const Table& root, const Hardware& hardware) {
+  const std::string device = text_at(root, "run.device").value_or("auto");
+  return device == "cpu" || (device == "auto" && !hardware.gpus.is_usable());
+}
+
+void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+  const std::string format = text_at(root, "precision.compute").value_or("fp32");
+  const SourceSpan where = place_of(root, "precision.compute");
+  if (!trains_on_cpu(root, hardware)) return;
+  if (format == "tf32")
+    problems.push_back({where, "TF32 exists only on GPUs, but this run would train on the CPU",
+                        "\"fp32\" also runs here"});
+  else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
+    problems.push_back(warning(where, "this processor has no " + format + " instructions",
+                               "it is emulated, which is slower than fp32"));
+}
+
+AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
+  if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
+    int64_t least = hardware.gpus.gpus.front().memory_bytes;
+    for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
+    return {"a GPU", static_cast<double>(least), 1};
+  }
+  return {"this machine", hardware.memory, integer_at(root, "parallelism.world_size").value_or(1)};
+}
+
+}  // namespace
+
+Hardware this_hardware() {
+  return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
+}
+
+Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
+  Diagnostics problems = gpu_problems(recipe, hardware.gpus, false);
+  check_threads(recipe.root(), hardware, problems);
+  check_precision(recipe.root(), hardware, problems);
+  return problems;
+}
+
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+                            const Hardware& hardware) {
+  return memory_problems(recipe, planned, available_memory(recipe.root(), hardware));
+}
+
+}  // namespace exprun
