@@ -69,4 +69,9 @@ std::vector<double> sum_over_ranks(ProcessGroup& group, const std::vector<double
   return {data, data + values.size()};
 }
 
+std::vector<double> from_rank_0(ProcessGroup& group, std::vector<double> values) {
+  if (group.rank() != 0) std::fill(values.begin(), values.end(), 0.0);
+  return sum_over_ranks(group, values);
+}
+
 }  // namespace exprun

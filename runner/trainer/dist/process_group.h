@@ -69,4 +69,7 @@ std::unique_ptr<ProcessGroup> imagined_ranks(int world_size);
 // Sums of a few numbers over all ranks, at once.
 std::vector<double> sum_over_ranks(ProcessGroup& group, const std::vector<double>& values);
 
+// The numbers of rank 0 on every rank, as many as each brings; those of the others do not count.
+std::vector<double> from_rank_0(ProcessGroup& group, std::vector<double> values);
+
 }  // namespace exprun

@@ -48,7 +48,7 @@ StopRequest agreed(ProcessGroup& group, StopRequest wish) {
 
 // Clocks differ, so one decides.
 bool rank_0_says(ProcessGroup& group, bool what) {
-  return sum_over_ranks(group, {group.rank() == 0 && what ? 1.0 : 0.0})[0] > 0;
+  return from_rank_0(group, {what ? 1.0 : 0.0})[0] > 0;
 }
 
 // An evaluation may compute on each rank for itself, and machines round differently: where a value
@@ -56,9 +56,8 @@ bool rank_0_says(ProcessGroup& group, bool what) {
 void take_metrics_of_rank_0(ProcessGroup& group, EvaluationResult& result) {
   if (group.world_size() == 1) return;
   std::vector<double> values;
-  for (const auto& [metric, value] : result.metrics)
-    values.push_back(group.rank() == 0 ? value : 0.0);
-  values = sum_over_ranks(group, values);
+  for (const auto& [metric, value] : result.metrics) values.push_back(value);
+  values = from_rank_0(group, std::move(values));
   for (size_t i = 0; i < values.size(); ++i) result.metrics[i].second = values[i];
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("process group: collectives of 1 to 4 ranks") {
     struct Seen {
       int rank = -1, world_size = 0;
       at::Tensor sum, part, whole, first;
-      std::vector<double> sums;
+      std::vector<double> sums, of_rank_0;
     };
     const auto seen = from_ranks<Seen>(world_size, [](const auto& group) {
       const int rank = group->rank(), size = group->world_size();
@@ -93,12 +93,14 @@ TEST_CASE("process group: collectives of 1 to 4 ranks") {
                 at::zeros({2}),
                 at::zeros({2 * size}),
                 at::full({3}, rank + 7.0),
+                {},
                 {}};
       group->all_reduce(seen.sum)->wait();
       group->reduce_scatter(seen.part, at::arange(2.0 * size, at::kFloat).mul(rank + 1))->wait();
       group->all_gather(seen.whole, at::full({2}, static_cast<double>(rank)))->wait();
       group->broadcast(seen.first, size - 1)->wait();
       seen.sums = sum_over_ranks(*group, {1, rank + 0.5});
+      seen.of_rank_0 = from_rank_0(*group, {rank + 0.1, rank - 2.0});
       return seen;
     });
     const double n = world_size, ones_to_n = n * (n + 1) / 2;
@@ -111,6 +113,7 @@ TEST_CASE("process group: collectives of 1 to 4 ranks") {
       CHECK(at::equal(at.whole, at::arange(world_size, at::kFloat).repeat_interleave(2)));
       CHECK(at::equal(at.first, at::full({3}, n + 6)));
       CHECK(at.sums == std::vector<double>{n, n * n / 2});
+      CHECK(at.of_rank_0 == std::vector<double>{0.1, -2});
     }
   }
 }

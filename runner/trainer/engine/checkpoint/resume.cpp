@@ -36,12 +36,11 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
 std::optional<Position> load_newest(const RunFolder& folder, const Pipeline& pipeline,
                                     int64_t step) {
   ProcessGroup& group = *pipeline.group;
-  double of_rank_0 = 0;
-  if (group.rank() == 0) {
-    const auto newest = newest_intact(folder, step);
-    of_rank_0 = newest ? static_cast<double>(newest->step) : -1;
-  }
-  const auto found = static_cast<int64_t>(sum_over_ranks(group, {of_rank_0})[0]);
+  double newest_step = -1;
+  if (group.rank() == 0)
+    if (const auto newest = newest_intact(folder, step))
+      newest_step = static_cast<double>(newest->step);
+  const auto found = static_cast<int64_t>(from_rank_0(group, {newest_step})[0]);
   if (found < 0) return std::nullopt;
   const auto checkpoint = folder.checkpoints() / checkpoint_name(found);
   pipeline.optimizers().await_values();  // of the last update: they would come later
