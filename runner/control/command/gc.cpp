@@ -108,7 +108,7 @@ void take_data(const StoreFolder& folder, const std::vector<fs::path>& data, boo
   for (const fs::path& left : data)
     log_info((dry_run ? "would delete " : "deleting ") + left.filename().string() +
              " from disk: unfinished data that no process is preparing");
-  if (!dry_run && !data.empty()) remove_unfinished_data(folder.data());
+  if (!dry_run && !data.empty()) remove_unfinished_data(folder.data(), remove_folder);
 }
 
 int gc_data(const StoreFolder& folder, bool dry_run) {

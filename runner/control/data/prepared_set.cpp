@@ -76,18 +76,14 @@ std::vector<fs::path> unfinished_data(const fs::path& data_folder) {
   return unfinished_folders(data_folder);
 }
 
-void remove_unfinished_data(const fs::path& data_folder) {
+void remove_unfinished_data(const fs::path& data_folder,
+                            const std::function<void(const fs::path&)>& remove) {
   if (unfinished_data(data_folder).empty()) return;
   const auto lock = TransientLock::try_take(preparing_lock(data_folder));
   if (!lock) return;
   for (const fs::path& folder : unfinished_folders(data_folder)) {
     const auto own = TransientLock::try_take(lock_of_unfinished(folder));
-    if (!own) continue;
-    std::error_code error;
-    fs::remove_all(folder, error);
-    if (error)
-      throw Error("gc: cannot remove '" + folder.string() + "': " + error.message() +
-                  "; fix that and run exprun gc again");
+    if (own) remove(folder);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,8 +37,10 @@ std::filesystem::path own_lock(const std::filesystem::path& folder);
 // Folders that nobody goes on with now; none while the store's data are being prepared.
 std::vector<std::filesystem::path> unfinished_data(const std::filesystem::path& data_folder);
 
-// Removes them: what was killed begins anew when it is called again. Throws Error.
-void remove_unfinished_data(const std::filesystem::path& data_folder);
+// Has `remove` remove each while nobody can go on with it: what was killed begins anew when it is
+// called again. Throws what `remove` throws.
+void remove_unfinished_data(const std::filesystem::path& data_folder,
+                            const std::function<void(const std::filesystem::path&)>& remove);
 
 // The vocabulary that prepared data bring along: copies in their folder, under names that JSON can
 // say.

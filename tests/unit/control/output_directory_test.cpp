@@ -100,15 +100,18 @@ TEST_CASE("output directory: gc leaves what is prepared below a store's data alo
   const fs::path partial = folder.path() / "mine.partial";
   fs::create_directories(partial);
   auto lock = TransientLock::try_take(own_lock(folder.path() / "mine"));
+  const auto remove_unfinished = [&] {
+    remove_unfinished_data(folder.path(), [](const fs::path& data) { fs::remove_all(data); });
+  };
   CHECK(unfinished_data(folder.path()).empty());
-  remove_unfinished_data(folder.path());
+  remove_unfinished();
   CHECK(fs::exists(partial));
   fs::create_directories(folder.path() / "other.tmp-1-0");
-  remove_unfinished_data(folder.path());
+  remove_unfinished();
   CHECK(fs::exists(partial));
   CHECK_FALSE(fs::exists(folder.path() / "other.tmp-1-0"));
   lock.reset();
-  remove_unfinished_data(folder.path());
+  remove_unfinished();
   CHECK(fs::is_empty(folder.path()));
 }
 
