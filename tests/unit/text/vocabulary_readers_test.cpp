@@ -1,10 +1,10 @@
+#include "text/bpe/vocabulary_readers.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
-
-#include "text/bpe/vocabulary_readers.h"
 
 using exprun::read_id_object;
 using nlohmann::json;

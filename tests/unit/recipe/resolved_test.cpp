@@ -1,3 +1,5 @@
+#include "recipe/resolved.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include "base/format_units.h"
 #include "base/random.h"
 #include "base/utf8.h"
-#include "recipe/resolved.h"
 #include "recipe/toml/write.h"
 #include "recipes.h"
 

@@ -12,8 +12,7 @@ using namespace exprun;
 
 namespace {
 
-// Five steps down the sum of w^3 from linspace(-1, 1, 5), as torch.optim did them
-// of torch.optim.
+// Five steps down the sum of w^3 from linspace(-1, 1, 5), as torch.optim does them.
 at::Tensor five_steps(const std::string& keys, bool decays) {
   const at::NoGradGuard no_grad;
   const auto recipe = recipe_with("optimizer", "adamw", "lr = 1e-2\n" + keys);

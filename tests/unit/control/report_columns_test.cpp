@@ -1,11 +1,12 @@
 // exprun report: runs side by side, groups of runs, and every form of the table.
+#include "control/report/compare/report_columns.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <random>
 
 #include "base/terminal/terminal.h"
-#include "control/report/compare/report_columns.h"
 #include "control/report/compare/run_groups.h"
 #include "store/run_state.h"
 

@@ -1,4 +1,6 @@
 // Words that are merged in pieces have the tokens that they have as a whole.
+#include "text/bpe/merge_word.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -6,7 +8,6 @@
 #include "base/files/file.h"
 #include "base/random.h"
 #include "support/fixtures.h"
-#include "text/bpe/merge_word.h"
 
 using namespace exprun;
 

@@ -1,8 +1,9 @@
+#include "control/data/prepared_set.h"
+
 #include <doctest/doctest.h>
 
 #include "base/files/file.h"
 #include "base/hash.h"
-#include "control/data/prepared_set.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;

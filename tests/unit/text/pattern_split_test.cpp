@@ -1,4 +1,6 @@
 // Words of the patterns of well-known tokenizers are the same, cut at certain places or not.
+#include "text/pattern_split.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -8,7 +10,6 @@
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
 #include "text/bpe/bpe_tokenizer.h"
-#include "text/pattern_split.h"
 
 using namespace exprun;
 

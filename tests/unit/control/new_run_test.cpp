@@ -1,9 +1,10 @@
+#include "control/launch/run/new_run.h"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
 
 #include "base/diagnostic.h"
-#include "control/launch/run/new_run.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
