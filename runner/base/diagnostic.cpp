@@ -77,7 +77,7 @@ std::string fitted(const std::string& text, size_t column, const Rendering& rend
              : wrapped_lines(text, std::string_view(kIndent).size(), column, rendering.columns);
 }
 
-// Behind the carets, or below them where it is too wide.
+// After the carets, or below them where it is too wide.
 std::string help_behind(const std::string& help, size_t column, const Rendering& rendering) {
   if (help.empty()) return "";
   const bool fits = column + 1 + display_width(help) <= rendering.columns;
@@ -85,7 +85,7 @@ std::string help_behind(const std::string& help, size_t column, const Rendering&
   return "\n" + std::string(kIndent) + fitted(help, std::string_view(kIndent).size(), rendering);
 }
 
-// The source line and, below it, the carets with the help behind them.
+// The source line and, below it, the carets with the help after them.
 std::string excerpt(const SourceSpan& where, const std::string& help, const Rendering& rendering) {
   const std::vector<CodePoint> line = code_points(line_of(*where.file, where.line));
   const auto length = static_cast<uint32_t>(line.size());

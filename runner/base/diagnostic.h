@@ -53,7 +53,7 @@ enum class Severity { error, warning };
 struct Diagnostic {
   SourceSpan where;
   std::string message;                // "unknown key 'weigth_decay' in [optimizer]"
-  std::string help = {};              // shown behind the caret: "did you mean 'weight_decay'?"
+  std::string help = {};              // shown after the caret: "did you mean 'weight_decay'?"
   std::vector<SourceSpan> also = {};  // the chain of `extends` that led to `where`, nearest first
   Severity severity = Severity::error;
 };

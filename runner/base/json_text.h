@@ -18,7 +18,7 @@ Json parse_json(std::string_view text);
 template <class Json>
 Json parse_json_or_discard(std::string_view text);
 
-// The value of a name of an object; null where it has none. What stands behind it is not looked at.
+// The value of a name of an object; null where it has none. What stands after it is not looked at.
 // Throws as parse_json for what stands before it.
 nlohmann::json value_in_object(std::string_view text, std::string_view name);
 

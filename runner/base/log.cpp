@@ -184,7 +184,7 @@ class Console {
  private:
   bool shows_progress() const { return terminal_ && logger_->should_log(spdlog::level::info); }
 
-  // Behind the head that Prefix writes.
+  // After the head that Prefix writes.
   static std::string fitted(LogLevel level, const std::string& text) {
     const spdlog::string_view_t word = spdlog::level::to_string_view(level_of(level));
     const size_t head =

@@ -201,7 +201,7 @@ void add_defaults(const TablePlace& place) {
   }
 }
 
-// The schema's order; free names keep theirs, behind.
+// The schema's order; free names keep theirs, after those.
 void reorder(const TablePlace& place) {
   const auto& keys = place.schema.keys();
   auto& entries = place.table.entries();

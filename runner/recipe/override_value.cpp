@@ -30,7 +30,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-// One element of a bare list, from `at` on: a quoted one is TOML. Its end is the comma behind it,
+// One element of a bare list, from `at` on: a quoted one is TOML. Its end is the comma after it,
 // or `end`; nothing, and the reason, if it cannot be read.
 std::optional<size_t> read_element(const File& file, size_t at, size_t end, Array& array,
                                    Diagnostics& diagnostics) {
@@ -108,7 +108,7 @@ bool is_one_text(std::string_view text, const Schema& schema) {
   return takes_list_of_text(schema) && text.find_first_of(",=\"'([{") == text.npos;
 }
 
-// Of a value with something behind it: "3e-4 steps=5", which the shell has joined to one word, or
+// Of a value with something after it: "3e-4 steps=5", which the shell has joined to one word, or
 // "100 steps" for a number of them.
 std::string help_for_more_words(std::string_view text, const Schema& schema) {
   const size_t end = text.find(' ');

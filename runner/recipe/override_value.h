@@ -1,4 +1,4 @@
-// What stands behind the '=' of an override.
+// What stands after the '=' of an override.
 #pragma once
 
 #include <cstddef>

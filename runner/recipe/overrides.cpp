@@ -218,7 +218,7 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
-// Only the last counts: a script may put changes behind its own, a person hardly means it. Tables
+// Only the last counts: a script may put changes after its own, a person hardly means it. Tables
 // are merged, and what follows a ~key is not in vain.
 void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeText& text,
                       const std::vector<Override>& parsed, const std::vector<std::string>& whole,

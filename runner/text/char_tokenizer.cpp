@@ -54,7 +54,7 @@ class CharTokenizer final : public Tokenizer {
   int64_t vocab_size() const override { return static_cast<int64_t>(table_.size()); }
   std::unique_ptr<Encoder> make_encoder() const override;
 
-  // Behind the last character that is whole, or is broken for certain.
+  // After the last character that is whole, or is broken for certain.
   size_t safe_cut(std::string_view text) const override {
     size_t cut = text.size();
     for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {

@@ -114,7 +114,7 @@ bool is_response(const Message& message) {
 // In place of an end-of-text token that a tokenizer does not have: no text contains it.
 const std::string kEndOfText(1, '\0');
 
-// A user's content, with the input behind it.
+// A user's content, with the input after it.
 std::string whole(const Message& message) {
   return message.input.empty() ? message.content : message.content + "\n\n" + message.input;
 }

@@ -42,7 +42,7 @@ class ExampleTemplate {
   std::string prompt(const std::string& message) const;
 
   // Those of `tokenizer` for its examples, which begin with the token before every text only where
-  // the template writes it, and end behind a response: at the last of `ends`, or at `end_marker`.
+  // the template writes it, and end after a response: at the last of `ends`, or at `end_marker`.
   TextBounds bounds(const Tokenizer& tokenizer) const;
 
  private:

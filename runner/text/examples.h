@@ -26,8 +26,8 @@ inline constexpr int64_t kMostSegmentTokens = int64_t{1} << 30;
 uint32_t to_word(const Segment& segment);
 Segment segment_of(uint32_t word);
 
-// An example as it is trained on: `tokens` inputs, of which each predicts the token behind it.
-// What stands behind the last learned token is left out, since it would be computed in vain.
+// An example as it is trained on: `tokens` inputs, of which each predicts the token after it.
+// What stands after the last learned token is left out, since it would be computed in vain.
 struct Example {
   int64_t first_token = 0;
   int64_t tokens = 0;        // inputs; one token more is read

@@ -34,8 +34,8 @@ class Gpt2Splitter {
                                           : end_of_run(p + first.size, end, first.kind);
   }
 
-  // The last place at which a word ends whatever stands before and behind it: where the class
-  // changes behind a character that is no space. 0 if there is none.
+  // The last place at which a word ends whatever stands before and after it: where the class
+  // changes after a character that is no space. 0 if there is none.
   size_t last_certain_end(std::string_view text) const;
 
  private:

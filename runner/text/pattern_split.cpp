@@ -131,7 +131,7 @@ struct PatternSplitter::State {
   std::string copy;          // where it is no UTF-8
   std::string_view matched;  // what PCRE2 sees: the text or the copy
   size_t place = 0;
-  size_t match_begin = 0, match_end = 0;  // the next match, found already behind a gap
+  size_t match_begin = 0, match_end = 0;  // the next match, found already after a gap
 };
 
 PatternSplitter::PatternSplitter(const WordPattern& pattern)

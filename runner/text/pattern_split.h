@@ -49,7 +49,7 @@ std::string unicode_version();
 std::string foreign_construct(std::string_view pattern);
 
 // The patterns of well-known tokenizers. Of these it is proved that a word ends at certain places
-// whatever stands before and behind, and that their words leave nothing out.
+// whatever stands before and after, and that their words leave nothing out.
 enum class PatternFamily {
   unknown,
   gpt2,  // gpt2_split.h
@@ -71,16 +71,16 @@ PatternFamily family_of(std::string_view pattern);
 inline constexpr const char* kEachNumber = R"(\p{N})";
 inline constexpr const char* kRunsOfNumbers = R"(\p{N}+)";
 
-// Of patterns one behind the other: the last one's, where those before take numbers apart only. No
+// Of patterns one after another: the last one's, where those before take numbers apart only. No
 // place between two numbers is a certain end, and all others they leave as they are.
 PatternFamily family_of(std::span<const std::string> patterns);
 
 // Of the family cl100k: the last place of a text at which one word ends and the next begins, cut
 // there or not, whatever follows. It is
-//   before a space behind what is none;
-//   before an ASCII character that is neither letter nor apostrophe, or a CJK stop, behind an ASCII
+//   before a space after what is none;
+//   before an ASCII character that is neither letter nor apostrophe, or a CJK stop, after an ASCII
 //   letter or a CJK ideograph;
-//   behind a line feed before what is neither white space nor a slash.
+//   after a line feed before what is neither white space nor a slash.
 // 0 if there is none.
 size_t last_certain_end(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Token shards: little-endian tokens behind a header of 256 int32 ([0] magic, [1] version, [2]
+// Token shards: little-endian tokens after a header of 256 int32 ([0] magic, [1] version, [2]
 // token count), or bare. llm.c and modded-nanogpt write uint16 with magic 20240520, version 1, and
 // llm.c uint32 (Llama 3) with 20240801, version 7; DDP-BASEMODEL-TRAIN uint16 with 20250211,
 // version 1; nanoGPT uint16 without a header.
@@ -69,7 +69,7 @@ class PackedTokens final : public TokenSink {
   size_t capacity() const { return bytes_.capacity() / token_bytes_; }
 
  private:
-  char* room_for(size_t tokens);  // behind the last
+  char* room_for(size_t tokens);  // after the last
 
   size_t token_bytes_ = 2;
   UninitializedBuffer bytes_;
@@ -81,7 +81,7 @@ enum class ShardFormat { with_header, raw_uint16 };
 struct TokenShard {
   std::string path;
   int64_t tokens = 0;
-  int64_t first_byte = 0;   // 1024 behind a header, 0 in a bare file
+  int64_t first_byte = 0;   // 1024 after a header, 0 in a bare file
   int64_t token_bytes = 2;  // 2 or 4
 
   int64_t file_bytes() const { return first_byte + tokens * token_bytes; }
@@ -112,7 +112,7 @@ TokenShard inspect_shard(const std::filesystem::path& file, ShardFormat format);
 class ShardWriter {
  public:
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes);  // throws Error
-  // Goes on with one that another process left, behind its first `tokens`. Throws Error.
+  // Goes on with one that another process left, after its first `tokens`. Throws Error.
   ShardWriter(const std::filesystem::path& file, int64_t token_bytes, int64_t tokens);
 
   void append(TokenSpan tokens);  // of as many bytes each (PackedTokens::append); throws Error

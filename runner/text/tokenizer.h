@@ -99,7 +99,7 @@ class Tokenizer {
   Tokens encode(std::string_view text) const;
   // "<|endoftext|>" is the token.
   Tokens encode_with_special(std::string_view text) const;
-  // The same as a text of the data begins: behind the begin of bounds(), unless the text itself
+  // The same as a text of the data begins: after the begin of bounds(), unless the text itself
   // begins with it.
   Tokens encode_prompt(std::string_view text) const;
 

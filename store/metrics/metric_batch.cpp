@@ -22,7 +22,7 @@ std::vector<Values> by_series(size_t series, std::span<const MetricPoint> points
   return values;
 }
 
-// Nobody would remove what is written behind a purge.
+// Nobody would remove what is written after a purge.
 bool takes_values(Connection& connection, int64_t run) {
   return Query(connection, "SELECT 1 FROM run WHERE id = ? AND purging = 0", run).step();
 }

@@ -11,7 +11,7 @@ CHAT_TOKENS = ("<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<
 
 
 def chat_tokenizer(normalizer=None):
-    """Llama 3's special tokens behind a token for every byte, and a text that begins with the first of them: an object."""
+    """Llama 3's special tokens after a token for every byte, and a text that begins with the first of them: an object."""
     added = [{"id": 256 + number, "content": text, "special": True, "normalized": False, "single_word": False,
               "lstrip": False, "rstrip": False} for number, text in enumerate(CHAT_TOKENS)]
     begin = {"SpecialToken": {"id": CHAT_TOKENS[0], "type_id": 0}}

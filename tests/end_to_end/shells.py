@@ -61,7 +61,7 @@ class Shell:
             os.execvpe(name, START[name], environment)
 
     def completed(self, typed):
-        """The line after a TAB behind what was typed."""
+        """The line after a TAB that follows what was typed."""
         line = self.folder / "line"
         line.unlink(missing_ok=True)
         os.write(self.terminal, f"{typed}\t".encode() + b"\x18\x10")

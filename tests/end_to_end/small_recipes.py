@@ -7,7 +7,7 @@ SMALL = sorted((ROOT / "recipes" / "small").glob("*.toml"), key=lambda path: (pa
 
 
 def run_small(test, recipe, *overrides):
-    """Runs it in the test's folder, behind those before it in SMALL."""
+    """Runs it in the test's folder, after those before it in SMALL."""
     for command in BEFORE.get(recipe.stem, []):
         test.exprun(*command)
     test.exprun(recipe, *overrides)

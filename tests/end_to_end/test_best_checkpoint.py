@@ -5,7 +5,7 @@ import unittest
 
 from support import ExprunTest, kill
 
-# The rate grows until the loss goes up again, behind its best.
+# The rate grows until the loss goes up again, after its best.
 WORSE = ("steps=60", "lr=1", "schedule.warmup=60 steps", "evaluation.val_loss.every=4 steps",
          "checkpoint.every=10 steps")
 

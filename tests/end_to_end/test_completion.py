@@ -8,7 +8,7 @@ from support import BUILD, ROOT, TINY, ExprunTest
 MODELS = sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/model").glob("*.json"))
 DATA_COMMANDS = ["prepare", "fetch", "info", "verify", "head"]
 
-# The line behind `exprun`, and some of what is offered there.
+# The line after `exprun`, and some of what is offered there.
 OFFERED = {
     "": ["check", "sweep", "data", "tiny.toml", "folder with blanks/"],
     "-": ["--help", "--version", "--store"],
@@ -109,7 +109,7 @@ class Completion(ExprunTest):
         self.write("folder with blanks/it's.toml", TINY)
 
     def candidates(self, line):
-        """What a shell is offered for the line behind `exprun`."""
+        """What a shell is offered for the line after `exprun`."""
         return self.exprun("completion", "candidates", "--", *line.split(" ")).out.split("\n")[:-1]
 
     def test_what_fits_each_place(self):

@@ -18,7 +18,7 @@ class ExactResume(ExactTest):
 
 
 class ExactTraining(ExactTest):
-    """The newest run is killed at random moments; `series` is what it records behind a step."""
+    """The newest run is killed at random moments; `series` is what it records after a step."""
 
     def attempt(self):
         return self.rows("SELECT attempt FROM runs ORDER BY run DESC LIMIT 1")[0][0]

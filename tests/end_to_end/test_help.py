@@ -119,7 +119,7 @@ class Help(ExprunTest):
                     self.assertNotRegex(without_quotes, r"[][(){}*?<>&;!#~$`\\]")
 
     def examples(self, *words):
-        """What is typed behind `exprun`; what is said of it may stand in the same line."""
+        """What is typed after `exprun`; what is said of it may stand in the same line."""
         lines = re.findall(r"^  exprun (.*)$", self.exprun(*words).out.partition("Examples:")[2], re.M)
         return [re.split(r"   +", line)[0] for line in lines]
 

@@ -33,7 +33,7 @@ def shapes(width):
 
 
 def random_floats(count, dtype):
-    """Some thousandths, of which all bits behind the first 8 are random."""
+    """Some thousandths, of which all bits after the first 8 are random."""
     size = ELEMENT_BYTES[dtype]
     data = bytearray(os.urandom(count * size))
     data[size - 1::size] = b"\x3b" * count

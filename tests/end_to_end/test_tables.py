@@ -2,7 +2,7 @@
 the function NAME here makes.
 
 `COLUMNS=80` before a command is a terminal of that width; else standard output is no terminal, and standard error
-stands behind it. With EXPRUN_UPDATE_GOLDENS=1 the answers are written anew: read the difference before you keep it.
+stands after it. With EXPRUN_UPDATE_GOLDENS=1 the answers are written anew: read the difference before you keep it.
 """
 import os
 import re

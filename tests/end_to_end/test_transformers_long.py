@@ -44,7 +44,7 @@ with torch.no_grad():
         parameter.add_(torch.randn_like(parameter) * 0.1)
 model.save_pretrained(folder)
 """
-# What transformers sees in a text and writes behind a prompt, and what it took from the folder.
+# What transformers sees in a text and writes after a prompt, and what it took from the folder.
 SEEN = """
 import json, sys, torch, transformers
 folder, text, prompt = sys.argv[1:]

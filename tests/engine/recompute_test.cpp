@@ -35,7 +35,7 @@ using Gradients = std::map<std::string, at::Tensor>;
 struct Computed {
   double loss = 0;
   Gradients gradients;
-  at::Tensor generator;  // its state behind backward
+  at::Tensor generator;  // its state after backward
 };
 
 at::Tensor generator_state() {

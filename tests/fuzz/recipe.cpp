@@ -1,5 +1,5 @@
 // The loader of recipes on any bytes: it refuses with a place, or what it resolves is the same
-// recipe when written and read back. A line "%%" ends the recipe; behind it stand overrides, each
+// recipe when written and read back. A line "%%" ends the recipe; after it stand overrides, each
 // ended by such a line, and of more than one line perhaps. They are tried again as axes of a sweep,
 // and all of it as a recipe that was stored.
 #include <cstdint>

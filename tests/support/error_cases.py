@@ -25,7 +25,7 @@ def changed(recipe, change):
 
 
 def sections(lines):
-    """The (key, text behind it, indented lines) of a case."""
+    """The (key, text after it, indented lines) of a case."""
     found = []
     for line in lines:
         if line.startswith(b"    "):

@@ -17,7 +17,7 @@ inline nlohmann::json as_json(const RecordFields& fields) {
   return found;
 }
 
-// The parse alone refuses numbers that are too large for a double, whatever stands behind them, and
+// The parse alone refuses numbers that are too large for a double, whatever stands after them, and
 // halves of surrogate pairs; a zero byte ends its text.
 inline bool is_found_as_by_parse(std::string_view record) {
   RecordFields fields;

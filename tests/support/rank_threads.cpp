@@ -32,7 +32,7 @@ void on_ranks(int world_size, const OfRank& of_rank) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank)
     threads.emplace_back([&, rank] {
-      // Ends behind the rendezvous: a process that is gone answers nothing when its connections
+      // Ends after the rendezvous: a process that is gone answers nothing when its connections
       // end.
       std::shared_ptr<ProcessGroup> group;
       Rendezvous rendezvous(place_of(rank, world_size, listening));

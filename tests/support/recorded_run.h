@@ -26,7 +26,7 @@ std::optional<RecordedRun> recorded_run();
 
 // A pipeline with the recorded initial weights, and what must outlive it.
 struct ReplayedRun {
-  // `more`: TOML lines behind the recorded settings.
+  // `more`: TOML lines after the recorded settings.
   explicit ReplayedRun(const RecordedRun& recorded, const std::string& more = "");
 
   TemporaryFolder folder;

@@ -36,7 +36,7 @@ std::optional<std::string> manifest_problem(const std::filesystem::path& folder,
 
 struct ManifestProblem {
   std::string file;  // its name in the folder
-  std::string what;  // behind it: "has other content than the manifest says"
+  std::string what;  // after it: "has other content than the manifest says"
 };
 
 // Of all files that it lists, or of the one named `only`; of the manifest itself where that is

@@ -154,7 +154,7 @@ void EventFile::hyper_parameters(
   write("_hparams_/session_end_info", kEnd, integer(1, kSuccess));
 }
 
-// One write a record, so that a reader never sees a torn one behind a whole one.
+// One write a record, so that a reader never sees a torn one after a whole one.
 void EventFile::record(std::string_view payload) {
   const std::string length = raw(static_cast<uint64_t>(payload.size()));
   const std::string whole =

@@ -17,7 +17,7 @@ namespace exprun {
 struct LlmcSizes {
   int64_t context_length = 0, vocab_size = 0, num_layers = 0, num_heads = 0, hidden_size = 0;
 
-  // The rows of "wte" in the file: the next multiple of 128, zeros behind the vocabulary.
+  // The rows of "wte" in the file: the next multiple of 128, zeros after the vocabulary.
   int64_t padded_vocab_size() const { return (vocab_size + 127) / 128 * 128; }
 };
 

@@ -15,7 +15,7 @@
 namespace exprun {
 namespace {
 
-// Visits what stands behind the colon of each line of that name, a core each, until `visit` returns
+// Visits what stands after the colon of each line of that name, a core each, until `visit` returns
 // true: the kernel takes its time for many cores.
 template <typename Visit>
 void find_in_cpuinfo(std::string_view name, Visit visit) {
@@ -25,7 +25,7 @@ void find_in_cpuinfo(std::string_view name, Visit visit) {
       return;
 }
 
-// Without the space behind the colon.
+// Without the space after the colon.
 std::string first_in_cpuinfo(std::string_view name) {
   std::string first;
   find_in_cpuinfo(name, [&](const std::string& value) {

@@ -31,7 +31,7 @@ std::string clipped(std::string_view text, size_t columns);
 std::string shortened(std::string_view text, size_t columns);
 
 // Broken between words so that no line is wider than `width` columns where its words allow it.
-// Lines behind the first begin with `indent` spaces; the first begins in column `column`.
+// Lines after the first begin with `indent` spaces; the first begins in column `column`.
 std::string wrapped(std::string_view text, size_t indent = 0, size_t column = 0, size_t width = 80);
 
 // The same of a text that has lines: each begins where it did, and goes on `indent` spaces further.

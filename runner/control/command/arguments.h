@@ -32,12 +32,12 @@ extern const std::vector<ExitCode> kReadsRuns;
 // Trains a run of the store.
 extern const std::vector<ExitCode> kTrains;
 
-// The first word to a command that asks what fits as the last of the words behind it.
+// The first word to a command that asks what fits as the last of the words after it.
 inline constexpr const char* kCandidates = "--candidates";
 
 class Arguments {
  public:
-  // `usage` is what stands behind "exprun": "show RECIPE|RUN".
+  // `usage` is what stands after "exprun": "show RECIPE|RUN".
   Arguments(std::string usage, std::string description);
   ~Arguments();
 
@@ -82,7 +82,7 @@ class Arguments {
 
 // Takes the options that every command has out of a command line, wherever they stand.
 
-// `words` keeps the rest. Words behind "--" are left alone. Throws Error (wrong usage).
+// `words` keeps the rest. Words after "--" are left alone. Throws Error (wrong usage).
 Globals take_globals(Words& words);
 
 }  // namespace exprun

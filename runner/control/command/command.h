@@ -23,7 +23,7 @@ struct Globals {
 struct Command {
   const char* name;
   const char* help;
-  int (*run)(const Words& words, const Globals& globals);  // the words behind its name
+  int (*run)(const Words& words, const Globals& globals);  // the words after its name
   std::span<const Command> (*subcommands)() = nullptr;
   bool is_group = false;  // it does nothing without one of them
 };

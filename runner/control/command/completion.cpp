@@ -15,7 +15,7 @@ struct Shell {
 // Words are handed to exprun without their quotes, and come back whole. Where exprun has nothing to
 // offer, files are: a path that begins with '~', what a command takes as it is.
 
-// Readline replaces what stands behind the last of its breaks ('=', ':', but '@' too) or an open
+// Readline replaces what stands after the last of its breaks ('=', ':', but '@' too) or an open
 // quote.
 constexpr const char* kBash =
     R"(_exprun_words() {  # words, kept: of the last one what stays; quote: which is open

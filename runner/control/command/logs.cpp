@@ -68,7 +68,7 @@ std::string last_of(const std::string& text, int64_t lines) {
   return begin == std::string::npos ? text : text.substr(begin + 1);
 }
 
-// A run's end is recorded behind its last word.
+// A run's end is recorded after its last word.
 void follow(const Store& store, const StoreFolder& folder, RunLog& log, RunRow run) {
   for (;;) {
     run = observed(store, folder, store.run(run.id).value_or(run));

@@ -177,7 +177,7 @@ Words Places::offered(Words words) const {
                                                 : Words{};
 }
 
-// Their names; behind "--diff=" the values.
+// Their names; after "--diff=" the values.
 Words Places::offered_options(Typed typed) const {
   const size_t equals = typed.last.find('=');
   if (equals == typed.last.npos) {
@@ -222,7 +222,7 @@ Words first_words(const std::string& last) {
   return words;
 }
 
-// `words` are those behind the command's name, with the unfinished one.
+// `words` are those after the command's name, with the unfinished one.
 void complete_command(const Command& command, const Words& words, const Globals& globals) {
   if (command.subcommands && words.size() > 1) {
     if (const Command* below = find_command(command.subcommands(), words[0]))

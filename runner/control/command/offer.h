@@ -37,7 +37,7 @@ std::vector<std::string> tags(const Typed& typed);
 std::vector<std::string> series(const Typed& typed);
 std::vector<std::string> sweeps(const Typed& typed);
 
-// These words; as lists, the words of one behind the commas of the last.
+// These words; as lists, the words of one after the commas of the last.
 Offer one_of(std::vector<std::string> words);
 Offer list_of(std::vector<std::string> words);
 
@@ -76,7 +76,7 @@ class Places {
 
 // What fits where a command line is being typed, for the completion of shells.
 
-// `typed` is the line behind "exprun"; its last word is the unfinished one, maybe empty. Prints all
+// `typed` is the line after "exprun"; its last word is the unfinished one, maybe empty. Prints all
 // that fits the place.
 void complete(Words typed);
 

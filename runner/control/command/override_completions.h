@@ -18,7 +18,7 @@ std::vector<std::string> override_completions_in(const std::string& table, const
 
 namespace offer {
 
-// The recipe, or that of the run, which the first word names, with the changes behind it. Throws
+// The recipe, or that of the run, which the first word names, with the changes after it. Throws
 // RecipeError or Error.
 RecipeText named_recipe(const Typed& typed);
 

@@ -136,7 +136,7 @@ Words offered_sample_keys(const Typed& typed) {
   return override_completions_in(kSampleTable, recipe, typed.last);
 }
 
-// Prints texts as they are written, each behind its prompt.
+// Prints texts as they are written, each after its prompt.
 class TextPrinter {
  public:
   explicit TextPrinter(bool interactive) : interactive_(interactive) {}
@@ -244,7 +244,7 @@ Words changes_of_prompt(const Prompting& prompting, const ResolvedRecipe& recipe
   return changes;
 }
 
-// Text behind a '|' or a '<' is not read unasked: a script's loop may read its own list there.
+// Text after a '|' or a '<' is not read unasked: a script's loop may read its own list there.
 bool has_waiting_input() {
   struct stat status {};
   if (::fstat(STDIN_FILENO, &status) != 0) return false;
@@ -279,7 +279,7 @@ int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
   return code_of(sample(weights, terminal));
 }
 
-// An array of objects: the prompt as the model got it, the text behind it, and why it ended.
+// An array of objects: the prompt as the model got it, the text after it, and why it ended.
 int print_texts_as_json(const EvaluatedWeights& weights, PromptSource& source) {
   ResultTable table{{{"prompt", ""}, {"text", ""}, {"end", ""}}, {}};
   std::string prompt, text;

@@ -132,7 +132,7 @@ Table recorded_recipe(const RunDetails& details) {
   return std::move(file->root);
 }
 
-// Behind what only the data told, which is "auto" in a recipe, the value that it had.
+// After what only the data told, which is "auto" in a recipe, the value that it had.
 std::string with_derived(const RunDetails& details, const std::vector<ParameterRow>& parameters) {
   const Table recipe = recorded_recipe(details);
   std::map<uint32_t, std::string> values;  // by line

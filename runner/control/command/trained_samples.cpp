@@ -38,7 +38,7 @@ void require_step(const RunRow& run, int64_t step) {
                 ", which has trained step " + with_thousands(step));
 }
 
-// Of all shards of a split, one behind the other.
+// Of all shards of a split, one after another.
 TrainedSample read_sample(const std::vector<TokenShard>& shards, int64_t begin, int64_t count) {
   TrainedSample sample;
   for (const TokenShard& shard : shards) {

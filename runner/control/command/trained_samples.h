@@ -12,7 +12,7 @@
 
 namespace exprun {
 
-// One of the two, from 1: they differ behind a rollback.
+// One of the two, from 1: they differ after a rollback.
 struct BatchChoice {
   std::string run;  // as find_run() takes it
   std::optional<int64_t> step, batch;

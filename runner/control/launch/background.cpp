@@ -54,7 +54,7 @@ UniqueFd make_memory_file() {
   return file;
 }
 
-// What there is behind `offset`, which goes on to the end.
+// What there is after `offset`, which goes on to the end.
 std::string text_behind(int fd, off_t& offset) {
   std::string text;
   std::array<char, 16384> buffer{};

@@ -107,7 +107,7 @@ LaunchRequest request_for_restart(LaunchRequest request, int ranks) {
   return elastic && !request.joined ? with_fewer_ranks(std::move(request), ranks) : request;
 }
 
-// The other machines are to restart their ranks behind it, as this one would.
+// The other machines are to restart their ranks after it, as this one would.
 bool looks_like_a_loss(const RunRow& run) {
   return run.state == RunState::failed || run.state == RunState::killed;
 }

@@ -9,7 +9,7 @@
 namespace exprun {
 namespace {
 
-// Whatever the direction: NaN behind what can be compared, and what has no value last.
+// Whatever the direction: NaN after what can be compared, and what has no value last.
 enum class Place { comparable, nan, empty };
 
 Place place_of(const Cell& cell) {

@@ -35,7 +35,7 @@ Cell value_cell(const std::string& toml);
 // Whether cells stand right: none of them is a text.
 bool all_numbers(const std::vector<Cell>& cells);
 
-// The order of these cells, the lowest first, or the highest: NaN behind what can be compared, and
+// The order of these cells, the lowest first, or the highest: NaN after what can be compared, and
 // what has no value last, either way. Equal ones stay in their order.
 std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_first);
 

@@ -86,7 +86,7 @@ namespace {
 // "what it means [unit]"
 std::string described(const Schema& schema);
 
-// So for the keys of a table's schema; its sub-tables come behind, under a heading each.
+// So for the keys of a table's schema; its sub-tables come after them, under a heading each.
 std::string keys_text(const Schema& node, const std::string& path);
 
 constexpr size_t kNameColumn = 22;

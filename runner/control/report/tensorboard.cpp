@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "step_00000300.txt" and "step_00000300_long.txt" -> 300; the evaluation's name is behind it.
+// "step_00000300.txt" and "step_00000300_long.txt" -> 300; the evaluation's name is after it.
 struct Sample {
   int64_t step = 0;
   std::string name = "sample";

@@ -207,7 +207,7 @@ std::vector<std::string> axes_of(const std::vector<ScoredPoint>& points) {
   return axes;
 }
 
-// Where the sign behind the key is, if a key with a value begins there; else npos.
+// Where the sign after the key is, if a key with a value begins there; else npos.
 size_t begins_with_key(const std::string& changes, size_t begin) {
   const size_t sign = changes.find_first_of("= ", begin);
   return sign == begin || sign == std::string::npos || changes[sign] == ' ' ? std::string::npos

@@ -16,7 +16,7 @@ namespace exprun {
 std::string alternative_to(const std::string& path, const Table& root);
 
 // Of axes for one key only the last would count, and so of two keys of which a recipe has one. The
-// overrides of the recipe have the paths that the keys of the point mean, behind others.
+// overrides of the recipe have the paths that the keys of the point mean, after others.
 Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe);
 
 // Where the point has come to the same run as another, `first`, with different values of what makes

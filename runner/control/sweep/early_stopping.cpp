@@ -121,7 +121,7 @@ std::optional<EarlyStopping::Behind> EarlyStopping::median(size_t index) {
   const size_t others = reached.size() - 1;
   if (others < kFewestOthers) return std::nullopt;
   const double cost = *own.cost_at(step);
-  // Among the others: behind this trial they stand a place further.
+  // Among the others: after this trial they stand a place further.
   const size_t middle = others / 2, place = better_than(reached, Place{cost, index});
   if (!(cost > reached[middle < place ? middle : middle + 1].first)) return std::nullopt;
   return Behind{step, place, reached.size(), middle};

@@ -13,7 +13,7 @@
 namespace exprun {
 namespace {
 
-// In the lock file a core is the byte of its first CPU, and a GPU one far behind, by its uuid.
+// In the lock file a core is the byte of its first CPU, and a GPU one far beyond, by its uuid.
 int64_t byte_of_core(const std::vector<int>& core) {
   return core.front();
 }

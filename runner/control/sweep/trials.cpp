@@ -77,7 +77,7 @@ EarlyStop early_stop_of(const SweepSearch& search, const SearchOptions& options)
   return rule;
 }
 
-// A rule that comes into force behind the end of a trial would never stop it.
+// A rule that comes into force after the end of a trial would never stop it.
 Diagnostics stops_before_the_end(const EarlyStop& rule, const ResolvedRecipe& trial,
                                  const SourceSpan& where) {
   const auto steps = run_steps(trial.root(), {});

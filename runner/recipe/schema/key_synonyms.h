@@ -10,7 +10,7 @@ namespace exprun {
 struct KeySynonym {
   const char* word;
   const char* path;       // of the recipe's key: "model.hidden_size"; "" where no key is needed
-  const char* note = "";  // what to know of it, behind the path and before a '?'; else the reason
+  const char* note = "";  // what to know of it, after the path and before a '?'; else the reason
 };
 
 // Null for a word that no other tool has, as far as is known.

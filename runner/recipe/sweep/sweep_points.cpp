@@ -18,7 +18,7 @@ struct Field {
   SourceSpan where;
 };
 
-// The fields of the line that begins at `at`, which is left behind it (RFC 4180).
+// The fields of the line that begins at `at`, which is left after it (RFC 4180).
 std::vector<Field> read_line(const File& file, size_t& at) {
   const std::string& text = file->text;
   std::vector<Field> fields;

@@ -91,7 +91,7 @@ std::vector<SweepPoint> with_each(const std::vector<SweepPoint>& points, const S
 
 // `count` different points of a random search, or all that there are, spread evenly over the axes
 // (base/sobol_sequence.h). The i-th that is drawn depends on `seed`, i and the axes only, so that a
-// larger count adds points behind the others.
+// larger count adds points after the others.
 std::vector<SweepPoint> draw_points(const std::vector<SweepAxis>& axes, int64_t count,
                                     int64_t seed);
 

@@ -73,7 +73,7 @@ Diagnostic explain(const Found& found, const SourceSpan& where) {
 }
 
 // What to say of a header that would make a table of what is none; nothing if no value is in its
-// way. `stopped` is where toml++ refused it: there, or behind its line, which is the first column
+// way. `stopped` is where toml++ refused it: there, or after its line, which is the first column
 // of the next.
 std::optional<Diagnostic> explain_obstacle(const SourceSpan& stopped) {
   const std::string_view text = stopped.file->text;
@@ -159,7 +159,7 @@ uint32_t column_of_word(std::string_view line, std::string_view name) {
   return 0;
 }
 
-// "cannot redefine existing integer 'lr'" -> "lr"; toml++ points behind the key.
+// "cannot redefine existing integer 'lr'" -> "lr"; toml++ points after the key.
 std::string_view name_in(std::string_view description, std::string_view problem) {
   if (description.find(problem) == std::string_view::npos) return {};
   const size_t open = description.find('\'');
@@ -226,7 +226,7 @@ InlineTable inline_table_above(std::string_view text, uint32_t line, std::string
   return {std::string(name.substr(0, name.rfind('.')))};
 }
 
-// An inline table is whole, and toml++ points behind the line of the header that would add to it.
+// An inline table is whole, and toml++ points after the line of the header that would add to it.
 Diagnostic into_inline(SourceSpan where) {
   const std::string_view text = where.file->text;
   const uint32_t line = where.column == 1 ? where.line - 1 : where.line;

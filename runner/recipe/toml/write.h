@@ -24,7 +24,7 @@ std::string toml_quoted(std::string_view text);
 // or has an escape that toml_quoted() does not write.
 std::optional<std::string> toml_unquoted(std::string_view text);
 
-// Behind the quote, a double or a single one, that closes the text that begins at `at`; npos if
+// After the quote, a double or a single one, that closes the text that begins at `at`; npos if
 // none does.
 size_t end_of_quoted(std::string_view text, size_t at);
 

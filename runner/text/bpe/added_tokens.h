@@ -30,7 +30,7 @@ class AddedTokens {
   bool any() const { return any_; }
   // Whether words are encoded as the text has them.
   bool leave_text() const { return !any_ && !composes_; }
-  // Whether one may begin before `place` and end behind it, whatever follows the text.
+  // Whether one may begin before `place` and end after it, whatever follows the text.
   bool may_cover(std::string_view text, size_t place) const;
   // Tokens of a text; `words` encodes what lies between.
   void encode(std::string_view text, Encoder& words, TokenSink& tokens) const;

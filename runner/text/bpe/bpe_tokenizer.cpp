@@ -45,7 +45,7 @@ struct Bpe {
   BpeTables vocabulary;
   AddedTokens added;
   std::vector<WordPattern> patterns;
-  bool splits_as_gpt2;  // behind all patterns, by hand
+  bool splits_as_gpt2;  // after all patterns, by hand
   std::unordered_map<std::string_view, uint32_t> words;
 };
 
@@ -138,7 +138,7 @@ class Gpt2Encoder final : public Encoder {
 
   void encode(std::string_view text, TokenSink& tokens) override {
     if (text.size() >= kRead) text = encode_until(text.size() - kRead + 1, text, tokens);
-    char last[2 * kRead] = {};  // behind its words as many bytes may be read
+    char last[2 * kRead] = {};  // after its words as many bytes may be read
     text.copy(last, text.size());
     encode_until(text.size(), {last, text.size()}, tokens);
     words_.flush(tokens);
@@ -185,7 +185,7 @@ class PatternEncoder final : public Encoder {
   WordEncoder words_;
 };
 
-// What one pattern leaves, for the patterns behind it.
+// What one pattern leaves, for the patterns after it.
 class PieceEncoder final : public Encoder {
  public:
   PieceEncoder(const WordPattern& pattern, std::unique_ptr<Encoder> inner)

@@ -32,7 +32,7 @@ class WordCache {
   static constexpr size_t kMostBytes = kReadBytes - 1;
   static constexpr size_t kMostTokens = most_tokens;
 
-  // The bytes of a word with zeros behind, its length in the last byte.
+  // The bytes of a word with zeros after it, its length in the last byte.
   using Key = std::array<uint64_t, parts>;
 
   struct Word {

@@ -59,7 +59,7 @@ BpeVocabulary read_bpe_vocabulary(const std::vector<std::filesystem::path>& file
 // of Llama 3 take a quarter of a second to read. False for files that are damaged.
 bool begin_texts(const std::vector<std::filesystem::path>& files);
 
-// The bytes of each id of a vocabulary, one behind the other.
+// The bytes of each id of a vocabulary, one after another.
 class TokenTable {
  public:
   explicit TokenTable(const std::vector<std::string>& tokens) {
@@ -94,7 +94,7 @@ struct MergeSides {
     uint32_t left, right;
   };
 
-  std::string bytes;         // of all sides, one behind the other
+  std::string bytes;         // of all sides, one after another
   std::vector<Sizes> sizes;  // by rank
 };
 

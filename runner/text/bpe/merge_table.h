@@ -17,7 +17,7 @@ class MergeTable {
  public:
   static constexpr int kIdBits = 21, kRankBits = 22;
   using Rank = uint32_t;                               // of a pair; the least goes first
-  static constexpr Rank kNone = Rank{1} << kRankBits;  // behind all others
+  static constexpr Rank kNone = Rank{1} << kRankBits;  // after all others
   // A pair and its rank. Words that are met for the first time take a third of a text's time, and
   // look up 20 pairs each: the smaller the table, the more of it is in the processor's cache.
   using Slot = uint64_t;

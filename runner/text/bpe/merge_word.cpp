@@ -107,7 +107,7 @@ class ShortWord {
   static constexpr size_t kBlock = 8;  // pairs that a compiler makes a vector of
   static constexpr int32_t kNoPair = MergeTable::kNone * kMostShort;
 
-  // Behind `place`, where one is.
+  // After `place`, where one is.
   size_t next(size_t place) const {
     return place + 1 + static_cast<size_t>(std::countr_zero(used_ >> (place + 1)));
   }

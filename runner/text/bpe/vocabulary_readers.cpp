@@ -66,12 +66,12 @@ class IdObject {
     return true;
   }
 
-  // Behind its first quote.
+  // After its first quote.
   bool read_string() {
     const char* const begin = name_end_ = at_;
     unsigned char bits = 0;
     for (;;) {
-      // The end is the zero behind a std::string, which is no character of a name either.
+      // The end is the zero after a std::string, which is no character of a name either.
       for (; !ends_run(*at_); ++at_) bits |= static_cast<unsigned char>(*name_end_++ = *at_);
       if (at_ == end_) return false;
       const char behind = *at_++;
@@ -84,7 +84,7 @@ class IdObject {
     return c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ';
   }
 
-  // Behind its backslash.
+  // After its backslash.
   bool read_escape() {
     if (at_ == end_) return false;
     constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
@@ -465,7 +465,7 @@ class Reader {
     merges.sizes.push_back({static_cast<uint32_t>(a->size()), static_cast<uint32_t>(b->size())});
   }
 
-  // Tokenizers numbers them anew: as the model does, or behind all before.
+  // Tokenizers numbers them anew: as the model does, or after all before.
   uint64_t id_of_added(const std::string& text, const json& model) const {
     if (const auto same = model.find(text); same != model.end()) return whole_id(*same);
     return std::max(uint64_t{model.size()}, last_added_ + 1);

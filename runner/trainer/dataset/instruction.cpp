@@ -1,6 +1,6 @@
 // Examples of instructions and responses, which the launcher has made into token shards and the
 // segments of each example. A sample is a pack of whole examples of at most sequence_length tokens
-// together, behind one another without a gap: nothing is padded.
+// together, one after another without a gap: nothing is padded.
 #include <ATen/ops/empty.h>
 
 #include <algorithm>

@@ -67,7 +67,7 @@ class Added : public Collective {
   at::Tensor terms_, sum_;
 };
 
-// Behind the parts of a sum, which go from each rank to all others.
+// After the parts of a sum, which go from each rank to all others.
 class Gathered : public Collective {
  public:
   Gathered(std::unique_ptr<Collective> parts, std::function<std::unique_ptr<Collective>()> gather,
@@ -159,7 +159,7 @@ class UnderWay : public Collective {
     }
   }
 
-  // The last exchange of all may just be ending, and who serves the rendezvous have left behind it.
+  // The last exchange of all may just be ending, and who serves the rendezvous have left after it.
   void require_no_trouble() {
     if (membership_->trouble().empty() || has_ended()) return;
     membership_->require_no_trouble(what_);
@@ -170,7 +170,7 @@ class UnderWay : public Collective {
   std::shared_ptr<Membership> membership_;
 };
 
-// What the device is asked to do from here on comes behind the collective; this thread goes on.
+// What the device is asked to do from here on comes after the collective; this thread goes on.
 class OnDevice : public Collective {
  public:
   OnDevice(std::string what, Work work) : what_(std::move(what)), work_(std::move(work)) {}
@@ -272,7 +272,7 @@ class BackendGroup : public ProcessGroup {
   }
 
   // NCCL's threads must end before CUDA does, and in an orderly way only where all ranks end so:
-  // behind an error the others may never come.
+  // after an error the others may never come.
   void end_on_device() {
     const bool in_order = std::uncaught_exceptions() == 0 && parts_.watch->trouble().empty();
     parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
@@ -281,7 +281,7 @@ class BackendGroup : public ProcessGroup {
                   [backend = parts_.backend] { backend->abort(); });
   }
 
-  // Behind the last collective the others come to it at once.
+  // After the last collective the others come to it at once.
   bool is_shut_down() const {
     try {
       return within(std::chrono::seconds(30),

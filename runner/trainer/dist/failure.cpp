@@ -5,7 +5,7 @@
 namespace exprun {
 namespace {
 
-// What NCCL says behind LibTorch's sentence: "...\nLast error:\nno space left on /dev/shm\n..."
+// What NCCL says after LibTorch's sentence: "...\nLast error:\nno space left on /dev/shm\n..."
 std::string last_error(const std::string& text) {
   const std::string head = "\nLast error:\n";
   const size_t found = text.find(head);

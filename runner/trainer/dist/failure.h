@@ -40,7 +40,7 @@ auto dist_call(const std::string& what, Function&& function) {
   }
 }
 
-// Whose fault it is when training fails behind a collective that was aborted.
+// Whose fault it is when training fails after a collective that was aborted.
 
 // What the function returns. A GPU whose collective was aborted may fail in words of its own, and
 // LibTorch with it: where the group is not intact, its trouble is thrown instead

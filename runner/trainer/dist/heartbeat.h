@@ -44,7 +44,7 @@ class Liveness {
  public:
   Liveness(std::string host, uint16_t port) : host_(std::move(host)), port_(port) {}
 
-  // Holds a connection, which ends with the process that listens, and a minute behind its machine.
+  // Holds a connection, which ends with the process that listens, and a minute after its machine.
   // Takes a second at most for each address that the host has, and what resolving its name takes.
   bool is_there();
 
@@ -60,7 +60,7 @@ class Liveness {
 // That the process of the next rank in a ring is there, whatever Gloo makes of its end: an exchange
 // that was sending to it may wait on until its time-out. Each process listens for the one before,
 // accepts nothing and says nothing; the kernel ends the connection of a process that ends, and a
-// minute behind its machine. One that is stopped, or has much to do, keeps it.
+// minute after its machine. One that is stopped, or has much to do, keeps it.
 class ProcessRing {
  public:
   // Throws Error where this process cannot listen.

@@ -53,7 +53,7 @@ class ProcessGroup {
   // which may be that part of `whole`; the others are then of no more use.
   virtual std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) = 0;
 
-  // The parts of all ranks, one behind the other, into `whole`; `part` may lie there already.
+  // The parts of all ranks, one after another, into `whole`; `part` may lie there already.
   virtual std::unique_ptr<Collective> all_gather(at::Tensor whole, at::Tensor part) = 0;
 
   // The tensor of one rank into that of all others.

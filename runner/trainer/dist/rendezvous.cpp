@@ -8,7 +8,7 @@
 namespace exprun {
 namespace {
 
-constexpr std::chrono::seconds kBehindTimeOut{5};  // behind a time-out, of who should notice it
+constexpr std::chrono::seconds kBehindTimeOut{5};  // after a time-out, of who should notice it
 
 // Long enough for a rank 0 that is there: who is to wait for one looks before (Presence).
 constexpr std::chrono::seconds kConnecting{10};

@@ -31,7 +31,7 @@ struct Batch {
   int64_t largest_token = 0;    // over both: the engine compares it with the vocabulary
   int64_t counted_targets = 0;  // those that are not kIgnoredTarget (engine/model.h)
 
-  // Of packed samples, which lie behind one another: inputs and targets are (1, N) then.
+  // Of packed samples, which lie one after another: inputs and targets are (1, N) then.
   std::vector<Pack> packs = {};
   at::Tensor positions = {}, learned = {};  // as Documents has them, on the same device
 
@@ -66,7 +66,7 @@ class Dataset {
   virtual Batch batch(Split split, int64_t first_sample, int64_t count) const = 0;
 
   // Samples in one pass over the split, of training whole ones; the last of validation may be
-  // short: its targets behind the end do not count. 0 if passes have no meaning (random offsets).
+  // short: its targets past the end do not count. 0 if passes have no meaning (random offsets).
   virtual int64_t samples_per_epoch(Split split) const = 0;
 
   // Targets of a whole sample that count: its length, or one less where its last predicts nothing;

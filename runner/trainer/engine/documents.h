@@ -1,4 +1,4 @@
-// Documents that lie behind one another in one row of tokens, without a gap: a token attends to
+// Documents that lie one after another in one row of tokens, without a gap: a token attends to
 // those of its own document only, and positions begin anew with each. What packed samples are.
 #pragma once
 

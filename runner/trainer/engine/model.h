@@ -32,7 +32,7 @@ class Model {
   virtual at::Tensor loss_sum(const at::Tensor& inputs,        // (B, T) int64, on its device
                               const at::Tensor& targets) = 0;  // (B, T) int64, there too
 
-  // The same of documents that lie behind one another, inputs and targets (1, N): no token attends
+  // The same of documents that lie one after another, inputs and targets (1, N): no token attends
   // to another document, positions begin anew with each.
   virtual at::Tensor packed_loss_sum(const at::Tensor&, const at::Tensor&, const Documents&) {
     throw std::logic_error("model: it does not keep packed documents apart");
@@ -41,7 +41,7 @@ class Model {
   // (B, T) on its device -> (B, T, V), for sampling and evaluation.
   virtual at::Tensor logits(const at::Tensor& inputs) = 0;
 
-  // Generation. The logits behind the last of `tokens`, (B, T) -> (B, V): they follow those that
+  // Generation. The logits after the last of `tokens`, (B, T) -> (B, V): they follow those that
   // the cache has seen, which keeps theirs too; together they are at most context_length(). All
   // tokens of a text at first, then one at a time. Without gradients, not in training.
   virtual bool has_cache() const { return false; }

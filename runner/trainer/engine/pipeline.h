@@ -71,7 +71,7 @@ struct RunPlan {
   std::optional<double> max_minutes;
 };
 
-// How many a run saves behind `step`, its last one among them; at most, where time decides.
+// How many a run saves after `step`, its last one among them; at most, where time decides.
 int64_t checkpoints_after(const RunPlan& plan, int64_t step);
 
 BatchShape batch_shape(const ResolvedRecipe& recipe);

@@ -41,7 +41,7 @@ class TrainingStep {
   // With fp16: from a checkpoint, and to one.
   void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
   const LossScale& loss_scale() const { return loss_scale_; }
-  // Updates that the optimizer's state knows nothing of: its own count begins behind them.
+  // Updates that the optimizer's state knows nothing of: its own count begins after them.
   void set_optimizer_start(int64_t updates) { optimizer_start_ = updates; }
 
  private:

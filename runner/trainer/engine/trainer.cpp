@@ -297,7 +297,7 @@ void Trainer::record(const StepResult& result, double seconds) {
   links_.recorder.step(
       {position_.step + 1, result.loss, result.lr, result.grad_norm, seconds, result.tokens,
        result.times, if_counted(policy == OnDivergence::skip, state.skipped),
-       // A fork goes on behind what its origin has passed over.
+       // A fork goes on after what its origin has passed over.
        if_counted(policy == OnDivergence::rollback || state.passed_over > 0, state.passed_over)});
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 struct TextTokens {
   std::vector<int64_t> tokens;
-  int64_t bytes = 0;  // that tokens behind the first stand for
+  int64_t bytes = 0;  // that tokens after the first stand for
 };
 
 class Perplexity final : public Evaluation {

@@ -102,7 +102,7 @@ void for_each_key_head(const Heads& heads, const std::vector<Sequence>& sequence
   });
 }
 
-// Of a sequence's heads from `head` on: all heads of a sequence lie behind one another.
+// Of a sequence's heads from `head` on: all heads of a sequence lie one after another.
 RowSoftmax* rows_of(const at::Tensor& softmax, const Heads& heads, const Sequence& sequence,
                     int64_t head) {
   const int64_t before = sequence.batch * heads.query.size(1) + sequence.first;

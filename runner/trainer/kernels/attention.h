@@ -30,7 +30,7 @@ at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, cons
 at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, int64_t window, double dropout);
 
-// Of documents of these lengths behind one another, each by itself: query (1, N, H, D), key and
+// Of documents of these lengths one after another, each by itself: query (1, N, H, D), key and
 // value (1, N, H', D) -> (1, N, H D). `window`: as in windowed_attention; 0: all positions before.
 at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, const std::vector<int64_t>& lengths,
@@ -47,7 +47,7 @@ at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts h
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
-// decoding_attention by our kernel, where positions of a head lie behind one another.
+// decoding_attention by our kernel, where positions of a head lie one after another.
 at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                    const at::Tensor& value);
 

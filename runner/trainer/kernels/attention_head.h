@@ -5,7 +5,7 @@
 
 namespace exprun {
 
-// Rows of a (T, D) matrix, `stride` apart; the next head's begins D elements behind.
+// Rows of a (T, D) matrix, `stride` apart; the next head's begins D elements later.
 struct HeadRows {
   const float* data;
   int64_t stride;

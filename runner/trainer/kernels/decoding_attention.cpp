@@ -33,7 +33,7 @@ float exponentials(float* scores, int64_t count, float scale) {
   for_each_vector(count, [&](int64_t at, int64_t some) HWY_ATTR {
     const Floats e = exp(hn::MulAdd(load_some(scores + at, some), factor, shift));
     store_some(scores + at, e, some);
-    total = hn::Add(total, load_some(scores + at, some));  // without the lanes behind the end
+    total = hn::Add(total, load_some(scores + at, some));  // without the lanes past the end
   });
   return sum(total);
 }
@@ -92,7 +92,7 @@ HWY_EXPORT(attend_bf16);
 
 constexpr int64_t kGrain = 32768;  // products that a thread takes at a time
 
-// Positions of a head behind one another.
+// Positions of a head one after another.
 bool has_rows(const at::Tensor& heads) {
   return heads.stride(3) == 1 && heads.stride(2) == heads.size(3);
 }

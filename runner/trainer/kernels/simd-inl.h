@@ -38,7 +38,7 @@ HWY_INLINE hn::Mask<FloatTag> first_lanes(int64_t count) {
   return hn::FirstN(kFloats, static_cast<size_t>(count));
 }
 
-// The first `count` elements; the other lanes are zero, or are not written. Nothing behind them is
+// The first `count` elements; the other lanes are zero, or are not written. Nothing after them is
 // touched, and they need no alignment: below AVX2 Highway's masked loads want it.
 HWY_INLINE Floats load_first(const float* from, int64_t count) {
 #if HWY_TARGET <= HWY_AVX2

@@ -46,7 +46,7 @@ class Attention {
   at::Tensor operator()(const at::Tensor& x, bool training,
                         const Documents* documents = nullptr) const;
 
-  // The same without dropout, for tokens behind the `length` that the cache has of this layer,
+  // The same without dropout, for tokens after the `length` that the cache has of this layer,
   // which gets theirs: all tokens of a text at first, then one at a time.
   at::Tensor operator()(const at::Tensor& x, KeyValueCache::Layer& layer, int64_t length,
                         int64_t capacity) const;

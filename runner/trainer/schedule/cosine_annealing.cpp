@@ -1,5 +1,5 @@
 // PyTorch's CosineAnnealingLR: a cosine between the peak and `min_lr_factor` of it that goes on
-// behind its lowest point, so that the rate rises again (Loshchilov and Hutter 2017, equation 5).
+// after its lowest point, so that the rate rises again (Loshchilov and Hutter 2017, equation 5).
 #include <algorithm>
 #include <cmath>
 #include <numbers>

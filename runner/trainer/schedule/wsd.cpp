@@ -10,7 +10,7 @@
 namespace exprun {
 namespace {
 
-// What is left of the peak where `gone` of the decay, 0 to 1, is behind.
+// What is left of the peak where `gone` of the decay, 0 to 1, is over.
 using Form = double (*)(double gone);
 
 double linear(double gone) {

@@ -354,7 +354,7 @@ TEST_CASE("process group: none is taken for gone while answers of the others sti
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank)
     threads.emplace_back([&, rank] {
-      // Each some time behind the answer of the one before: together more than the patience with
+      // Each some time after the answer of the one before: together more than the patience with
       // one.
       while (answers_so_far(*store, kRanks).answered.size() < static_cast<size_t>(rank))
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -38,7 +38,7 @@ std::unique_ptr<Peers> peers_of(ProcessGroup& group, Rendezvous& rendezvous) {
   return peers;
 }
 
-// What rank 0 of three finds when it looks behind rank 2's going in some way: until it finds
+// What rank 0 of three finds when it looks once rank 2 has gone in some way: until it finds
 // something, or for a while where there is nothing to find.
 std::string seen_when_rank_2(const std::function<void(std::unique_ptr<Peers>)>& goes,
                              Clock::duration time = kRankPatience) {

@@ -103,7 +103,7 @@ std::string random_text(size_t size, unsigned seed) {
   return text;
 }
 
-// Nats of every byte behind the first, each with as many bytes before it as `seen` says.
+// Nats of every byte after the first, each with as many bytes before it as `seen` says.
 double plain_loss(const std::string& text, const std::function<int64_t(int64_t)>& seen) {
   const at::NoGradGuard no_grad;
   const Bytes bytes;
@@ -135,7 +135,7 @@ TEST_CASE("perplexity: every byte is predicted once, with the context that the s
   const TemporaryFolder folder;
   const std::string text = random_text(101, 1);
   const auto path = path_key(folder.write("text.txt", text));
-  const auto by_windows = [](int64_t i) {  // the last window predicts 4, behind 12 others
+  const auto by_windows = [](int64_t i) {  // the last window predicts 4, after 12 others
     return i <= 96 ? (i - 1) % kContext + 1 : i - 84;
   };
   const auto sliding = [](int64_t i) {  // the first window predicts 16, each other one 4

@@ -24,7 +24,7 @@ double ink(const Raster& image) {
 }
 
 struct Extent {
-  size_t left = SIZE_MAX, top = SIZE_MAX, right = 0, bottom = 0;  // behind the last
+  size_t left = SIZE_MAX, top = SIZE_MAX, right = 0, bottom = 0;  // after the last
 };
 
 Extent extent_of_ink(const Raster& image) {

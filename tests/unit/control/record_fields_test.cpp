@@ -24,7 +24,7 @@ const std::string kRecords[] = {
 // Whether it was found, and then as a whole parse finds it.
 bool is_found(const std::string& record) {
   INFO(record);
-  const std::vector<char> exact(record.begin(), record.end());  // nothing behind it may be read
+  const std::vector<char> exact(record.begin(), record.end());  // nothing after it may be read
   REQUIRE(is_found_as_by_parse({exact.data(), exact.size()}));
   return RecordFields().find({exact.data(), exact.size()});
 }

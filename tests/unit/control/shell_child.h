@@ -27,7 +27,7 @@ inline std::string text_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A launcher that has passed a stop on ignores it from then on; the cases behind need it anew.
+// A launcher that has passed a stop on ignores it from then on; the cases after it need it anew.
 struct StopSignals {
   ~StopSignals() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);

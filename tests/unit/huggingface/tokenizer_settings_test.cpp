@@ -9,7 +9,7 @@
 namespace exprun {
 namespace {
 
-// Behind the folder's name; or empty.
+// After the folder's name; or empty.
 std::string refusal(const TemporaryFolder& folder) try {
   tokenizer_settings(folder.path());
   return "";

@@ -19,7 +19,7 @@ std::string header(std::vector<int32_t> words) {
   return {reinterpret_cast<const char*>(words.data()), 1024};
 }
 
-// The message of inspect_shard about such a file, behind its name.
+// The message of inspect_shard about such a file, after its name.
 std::string complaint(const std::string& bytes, ShardFormat format = ShardFormat::with_header) {
   const TemporaryFolder folder;
   const auto file = folder.write("a.bin", bytes);

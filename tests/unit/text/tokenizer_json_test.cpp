@@ -65,7 +65,7 @@ TEST_CASE("tokenizer.json: whether texts begin with a token is known without the
   for (const auto& [processor, expected] : {std::pair(first, true), std::pair(both, true),
                                             std::pair(last, false), std::pair(json(), false)}) {
     CHECK(begins("{\"post_processor\": " + processor.dump() + ", \"model\": nonsense") == expected);
-    whole["post_processor"] = processor;  // behind the model
+    whole["post_processor"] = processor;  // after the model
     CHECK(begins(whole.dump()) == expected);
     CHECK(load(whole)->begin_of_text().has_value() == expected);
   }

@@ -153,7 +153,7 @@ class GzipBytes final : public ByteStream {
   std::string hash() const override { return packed_.plain().hash(); }
 
  private:
-  // Zeros behind a member fill a tape's or a device's last block.
+  // Zeros after a member fill a tape's or a device's last block.
   void skip_padding() {
     while (packed_.refill() && *packed_.data() == '\0') packed_.take(1);
   }
@@ -176,7 +176,7 @@ class GzipBytes final : public ByteStream {
 // How much memory the frame that begins so takes: the window that its header names, or else its
 // whole content.
 uint64_t window_of_zstd(std::string_view header) {
-  constexpr size_t kDescriptor = 4, kWindow = 5;  // behind the magic number
+  constexpr size_t kDescriptor = 4, kWindow = 5;  // after the magic number
   constexpr unsigned kSingleSegment = 1u << 5;
   if (header.size() <= kWindow) return 0;
   if (static_cast<unsigned char>(header[kDescriptor]) & kSingleSegment)

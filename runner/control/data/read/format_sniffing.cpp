@@ -44,7 +44,7 @@ bool is_shard(StreamBuffer& buffer) {
   return is_shard_magic(magic);
 }
 
-// Behind the mark stands a header in Thrift's compact protocol, or zeros: in a text neither does.
+// After the mark stands a header in Thrift's compact protocol, or zeros: in a text neither does.
 bool is_parquet(StreamBuffer& buffer) {
   if (!buffer.has(kParquetMark.size() + 1) || !buffer.rest().starts_with(kParquetMark))
     return false;
@@ -102,7 +102,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(std::min(text.size(), text.find_first_not_of(kBlanks)));
 }
 
-// What is in sight from the first byte at or behind `from` that is no blank; of a line that may be
+// What is in sight from the first byte at or after `from` that is no blank; of a line that may be
 // an object all of it.
 std::string_view line_from(StreamBuffer& buffer, size_t from) {
   const auto text = [&] { return without_blanks(buffer.rest().substr(from)); };
@@ -114,7 +114,7 @@ std::string_view line_from(StreamBuffer& buffer, size_t from) {
   return text().substr(0, text().find('\n'));
 }
 
-// '[' and '{' begin many a text, not with a name and a colon behind them.
+// '[' and '{' begin many a text, not with a name and a colon after them.
 bool begins_with_field(std::string_view text) {
   for (const char c : {'{', '"'}) {
     text = without_blanks(text);

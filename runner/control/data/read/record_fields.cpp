@@ -42,7 +42,7 @@ __m128i block_at(const char* at) {
 }
 #endif
 
-// The number of \uXXXX behind its u.
+// The number of \uXXXX after its u.
 std::optional<char32_t> hex_number(std::string_view text) {
   uint32_t number = 0;
   if (text.size() < 4) return std::nullopt;
@@ -63,7 +63,7 @@ struct Escape {
   size_t size = 0;         // with the backslash
 };
 
-// The characters that one letter behind a backslash stands for; 0 if it stands for none alone.
+// The characters that one letter after a backslash stands for; 0 if it stands for none alone.
 constexpr std::array<char, 256> escaped_characters() {
   std::array<char, 256> meant{};
   constexpr std::string_view kLetters = "\"\\/bfnrt", kCharacters = "\"\\/\b\f\n\r\t";
@@ -114,7 +114,7 @@ class Scanner {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
   }
 
-  // With the brace behind them.
+  // With the brace after them.
   bool all_fields(std::vector<RecordField>& fields) {
     skip_blanks();
     if (take('}')) return true;
@@ -127,7 +127,7 @@ class Scanner {
     return take('}');
   }
 
-  // With the colon behind it.
+  // With the colon after it.
   bool name(std::string_view& name) {
     std::string_view half;
     skip_blanks();
@@ -178,7 +178,7 @@ class Scanner {
     return open.back() == ']' || name(unused);
   }
 
-  // To the value of the next, or behind all that ends with it.
+  // To the value of the next, or after all that ends with it.
   bool end_element(std::string& open) {
     for (; !open.empty(); open.pop_back()) {
       skip_blanks();

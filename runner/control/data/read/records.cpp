@@ -73,7 +73,7 @@ class TextRecords final : public RecordReader {
     return true;
   }
 
-  // Behind the last separator nothing is no document.
+  // After the last separator nothing is no document.
   bool give_last(Record& record) {
     const std::string_view rest = buffer_.rest();
     if (rest.empty() && begins_) return false;
@@ -156,7 +156,7 @@ class JsonLines final : public RecordReader {
 // Where an element of an array ends, byte by byte.
 class ElementEnd {
  public:
-  // True at the ',' or ']' behind the element.
+  // True at the ',' or ']' after the element.
   bool ends_at(char c) {
     if (in_string_) {
       if (escaped_)
@@ -256,7 +256,7 @@ class JsonArray final : public RecordReader {
     finished_ = true;
   }
 
-  // Behind the array blanks may stand and nothing else.
+  // After the array blanks may stand and nothing else.
   bool end() {
     if (look() != '\0' || !buffer_.rest().empty())
       throw broken(

@@ -18,7 +18,7 @@ struct GroupEnd {
   bool stopped_by_sweep = false;  // that signal was SIGUSR1
 };
 
-// How long the others live on behind the first that ended.
+// How long the others live on after the first that ended.
 struct GroupPatience {
   // Longer than ranks take to find out which one is the cause (Membership::cause).
   std::chrono::milliseconds behind_failure{std::chrono::seconds(8)};

@@ -46,7 +46,7 @@ struct ChildCommand {
   // Whether stop signals wait until the child unblocks them (watch_stop_signals does): a program
   // that links LibTorch loads for 0.2 s before it can take one.
   bool holds_stop_signals = false;
-  std::filesystem::path log = {};        // gets both outputs, behind what is there; empty: ours
+  std::filesystem::path log = {};        // gets both outputs, after what is there; empty: ours
   int output = -1;                       // or this descriptor does
   std::string input = {};                // what it reads from standard input
   std::vector<int> cpus = {};            // that it may run on, by the kernel's numbers; empty: ours

@@ -199,7 +199,7 @@ void dismiss_others_when_stopped(const JoinedRank& joined) {
                      WorkerRelease{SIGINT, ExitCode::interrupted_int, {}, {}, {}}};
   struct sigaction action {};
   action.sa_handler = release_workers;
-  action.sa_flags = SA_NODEFER;  // or the signal would stay blocked behind exec
+  action.sa_flags = SA_NODEFER;  // or the signal would stay blocked after exec
   sigemptyset(&action.sa_mask);
   for (WorkerRelease& worker_release : worker_releases) {
     worker_release.words =

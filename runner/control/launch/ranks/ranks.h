@@ -41,7 +41,7 @@ void add_option(ChildCommand& command, const std::string& option, const std::str
 
 void add_place(ChildCommand& command, const JoinedRank& place);
 
-// The rank so many behind the first one of a machine.
+// The rank so many after the first one of a machine.
 JoinedRank behind(JoinedRank first, int ranks);
 
 // For execv; as long-lived as the words.

@@ -54,7 +54,7 @@ std::string key_of(std::string series) {
   return series;
 }
 
-// What the value of a criterion is called behind its key, and before its title.
+// What the value of a criterion is called after its key, and before its title.
 std::pair<const char*, const char*> words_of(const Criterion& criterion) {
   if (criterion.value == Which::last) return {"_last", ""};
   const bool lowest = criterion.value == Which::min;

@@ -18,7 +18,7 @@ struct PlotCurve {
   std::vector<PlotSample> samples;  // by rising x
   size_t color = 0;                 // its place in the palette, which begins anew at its end
   bool dashed = false;
-  std::string reading = {};  // behind the label, which is cut first: " val/loss, last 2.465"
+  std::string reading = {};  // after the label, which is cut first: " val/loss, last 2.465"
 };
 
 struct Panel {

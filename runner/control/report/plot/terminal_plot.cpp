@@ -28,7 +28,7 @@ std::string letter_of(size_t curve) {
 }
 
 struct DotCell {
-  unsigned dots = 0;    // as in U+2800 and those behind it
+  unsigned dots = 0;    // as in U+2800 and those after it
   size_t curve = 0;     // the last that drew in it
   bool letter = false;  // of that curve, in place of its dots
 };
@@ -131,7 +131,7 @@ void draw_curves(Canvas& canvas, const Panel& panel, bool letters) {
     if (!lines.empty()) ended.emplace_back(i, pen);
   }
   if (!letters) return;
-  // Behind all curves: what is drawn later takes a cell over.
+  // After all curves: what is drawn later takes a cell over.
   for (const auto& [curve, pen] : ended) canvas.letter(pen.x(), pen.y(), curve);
 }
 

@@ -40,7 +40,7 @@ int shown(const CodePoint& c) {
 struct Typeface::Impl {
   stbtt_fontinfo font{};
 
-  // Where each letter begins, behind the first, and where the last ends; 1 is the size of the em.
+  // Where each letter begins, after the first, and where the last ends; 1 is the size of the em.
   template <typename Visit>
   double walk(std::string_view text, const Visit& visit) const {
     const double unit = static_cast<double>(stbtt_ScaleForMappingEmToPixels(&font, 1));

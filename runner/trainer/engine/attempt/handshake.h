@@ -29,7 +29,7 @@ namespace handshake_keys {
 // Rank 0's first word: how to train (hand_over.h), or a notice of shutdown (shutdown_barrier.h).
 inline constexpr const char* kHandOver = "hand-over";
 
-// Its second, behind what the others reply: that they begin, why none does, or a
+// Its second, after what the others reply: that they begin, why none does, or a
 // dismissal.
 inline constexpr const char* kVerdict = "verdict";
 

@@ -19,7 +19,7 @@ void release_others(Rendezvous& rendezvous);
 
 // As any other rank. Throws Error when the rendezvous is lost, or has been silent for so long: that
 // is rank 0 where its process serves it. Where an agent of torchrun does, who stops a rank 0 that
-// hangs while it saves is that agent's user. Who lives on for long behind it is killed, so nothing
+// hangs while it saves is that agent's user. Who lives on for long after it is killed, so nothing
 // that takes its time may follow.
 void await_release(Rendezvous& rendezvous, std::chrono::milliseconds silence);
 

@@ -104,7 +104,7 @@ class Optimizers {
       const ShardedBuffer& buffer;
       size_t index;
     };
-    std::vector<Unit> units;  // of the buffers, one behind the other
+    std::vector<Unit> units;  // of the buffers, one after another
   };
   SteppedGroup build(const OptimizerGroup& group) const;
   void add_units(SteppedGroup& stepped_group) const;

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kAlignment = 8;  // of the data, by spaces behind the header
+constexpr size_t kAlignment = 8;  // of the data, by spaces after the header
 
 constexpr std::array<std::pair<const char*, at::ScalarType>, 10> kDtypes{{
     {"F64", at::kDouble},

@@ -21,7 +21,7 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// Of weights with exprun's own names: how many of the rows that are tokens are so; those behind
+// Of weights with exprun's own names: how many of the rows that are tokens are so; those after
 // them pad the vocabulary.
 inline constexpr const char* kVocabSize = "vocab_size";
 SafetensorsMetadata vocabulary_metadata(std::optional<int64_t> vocab_size);

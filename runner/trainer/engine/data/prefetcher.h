@@ -56,7 +56,7 @@ class Prefetcher {
  public:
   using Read = std::function<Batch(int64_t first_sample, int64_t count)>;
 
-  // `read` gives batches on the CPU. Each begins `stride` samples behind the one before: other
+  // `read` gives batches on the CPU. Each begins `stride` samples after the one before: other
   // ranks read what lies between.
   Prefetcher(Read read, int64_t stride, at::Device device = at::kCPU);
   ~Prefetcher();

@@ -19,7 +19,7 @@ MappedFile map_shard(const TokenShard& shard) {
   MappedFile file(shard.path);
   const int64_t expected = shard.file_bytes();
   const auto size = static_cast<int64_t>(file.bytes().size());
-  // A page behind the end of a mapped file is a SIGBUS: compare before anything is read.
+  // A page past the end of a mapped file is a SIGBUS: compare before anything is read.
   if (size != expected)
     throw Error("token shard: '" + shard.path + "' has " + std::to_string(size) +
                 " bytes, but had " + std::to_string(expected) +

@@ -28,7 +28,7 @@ class TokenReader {
 
   int64_t tokens() const { return tokens_; }
 
-  // The samples of `length` inputs that begin at the given tokens. Behind the end of the split
+  // The samples of `length` inputs that begin at the given tokens. Past the end of the split
   // there are zeros, and targets that do not count. Any thread.
   Batch read(std::span<const int64_t> offsets, int64_t length,
              Blocks blocks = Blocks::overlapping) const;

@@ -20,7 +20,7 @@ constexpr long kRoundsKept = 2;
 // maps memory anew, and a large one takes little more than it needs.
 constexpr size_t kMostSpare = size_t{32} << 20;
 
-// In steps of at most an eighth, so that sizes which vary a little meet. What lies behind a tensor
+// In steps of at most an eighth, so that sizes which vary a little meet. What lies after a tensor
 // is address space until something is written there.
 size_t block_size(size_t bytes) {
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));

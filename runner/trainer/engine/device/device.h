@@ -30,7 +30,7 @@ void use_device(at::Device device, bool deterministic);
 // Returns when the device has done all that it was asked to; a CPU has always.
 void await(at::Device device);
 
-// Memory of the CPU for a copy that a device makes by itself, behind what it has been asked for
+// Memory of the CPU for a copy that a device makes by itself, after what it has been asked for
 // before: copy_ to it with non_blocking, and await the device. Pinned where the system gives that.
 at::Tensor host_memory(at::IntArrayRef sizes, const at::TensorOptions& of_device);
 

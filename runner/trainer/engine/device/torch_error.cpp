@@ -21,7 +21,7 @@ bool ran_out_of_memory(std::string_view message) {
   return false;
 }
 
-// With what else follows behind the first line, but for the stack.
+// With what else follows after the first line, but for the stack.
 std::string in_one_line(std::string text) {
   text.erase(text.find_last_not_of('\n') + 1);
   std::replace(text.begin(), text.end(), '\n', ' ');

@@ -13,7 +13,7 @@ namespace exprun {
 // The settings are those of the recipe's [evaluation.sample], `samples` texts a prompt. Prompts are
 // asked for until there are no more; `say` gets {"text": PIECE} and, where a text ends,
 // {"end": "tokens" | "stop_text" | "end_of_text" | "interrupted"}, or {"problem": why there is no
-// text, or no more of it}; {"answered": true} before the first prompt and behind the texts of each.
+// text, or no more of it}; {"answered": true} before the first prompt and after the texts of each.
 // The n-th text of a prompt is the same whatever else was asked. Where a person types prompts, an
 // interrupt ends the texts of one. Throws Error where a stop was requested otherwise.
 void answer_prompts(const LoadedModel& loaded, bool is_interactive,

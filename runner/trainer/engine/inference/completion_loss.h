@@ -21,10 +21,10 @@ struct Completion {
 // What counts of an ending: no more of it than the model can see.
 int64_t counted_tokens(const Completion& completion, int64_t context_length);
 
-// Completions as one batch, padded behind to one length, which changes nothing. Those longer than
-// the model can see lose tokens at their start.
+// Completions as one batch, padded at the end to one length, which changes nothing. Those longer
+// than the model can see lose tokens at their start.
 struct PaddedCompletions {
-  at::Tensor inputs;   // (B, T), zero behind a completion
+  at::Tensor inputs;   // (B, T), zero after a completion
   at::Tensor targets;  // (B, T), kIgnoredTarget wherever no token of the ending is
 };
 PaddedCompletions padded(std::span<const Completion> completions, int64_t context_length);

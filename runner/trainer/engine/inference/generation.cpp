@@ -44,14 +44,14 @@ at::Tensor tensor_of(const int64_t* first, int64_t count, int64_t length) {
 }
 
 // Lengths are powers of two: kernels are chosen by shape, and a causal model does not see the
-// padding behind the last token.
+// padding after the last token.
 int64_t input_length(int64_t tokens, int64_t context_length) {
   int64_t length = kShortestInput;
   while (length < tokens) length *= 2;
   return std::min(length, context_length);
 }
 
-// Gives the logits behind the last token of a text that grows.
+// Gives the logits after the last token of a text that grows.
 class NextLogits {
  public:
   NextLogits(Model& model, int64_t most_tokens)
@@ -97,7 +97,7 @@ class CertainText {
   CertainText(const std::vector<std::string>& stop, const GenerationObserver& observer)
       : stop_(stop), observer_(observer) {}
 
-  // Whether a stop text is complete; nothing is taken behind it.
+  // Whether a stop text is complete; nothing is taken after it.
   bool take(const std::string& bytes) {
     pending_ += bytes;
     size_t end = std::string::npos;

@@ -1,5 +1,5 @@
 // An evaluation that asks a model which of some endings follows a text: what HellaSwag, ARC, PIQA
-// and LAMBADA have in common. Scored as llm.c scores HellaSwag, by the ending's tokens behind the
+// and LAMBADA have in common. Scored as llm.c scores HellaSwag, by the ending's tokens after the
 // context's: NAME/acc takes the smallest sum of their losses, NAME/acc_norm the smallest mean. An
 // example with one ending is right if its tokens are those that the model finds most likely.
 #pragma once

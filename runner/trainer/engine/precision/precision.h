@@ -78,7 +78,7 @@ class KeptCasts {
 };
 
 // Dynamic loss scaling for fp16, whose gradients would vanish below 6e-8: the loss is multiplied
-// before backward, the gradients are divided behind it. An update whose gradients overflow is
+// before backward, the gradients are divided after it. An update whose gradients overflow is
 // computed again with half the scale; after many without one the scale doubles.
 struct LossScale {
   static constexpr double kFirst = 65536;
