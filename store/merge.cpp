@@ -172,9 +172,8 @@ int64_t copy_run(Connection& connection, int64_t theirs, std::optional<int64_t> 
     copy_blobs(connection, theirs);
     const int64_t run = copy_run_row(connection, theirs, ours);
     Query(connection, "DELETE FROM main.checkpoint WHERE run = ?", run).run();  // some may be gone
-    for (const char* table : {"attempt", "checkpoint", "tag"})
-      copy_rows(connection, table, theirs, run);
-    for (const char* table : {"event", "note"}) copy_log(connection, table, theirs, run);
+    for (const char* table : {"attempt", "checkpoint"}) copy_rows(connection, table, theirs, run);
+    copy_log(connection, "event", theirs, run);
     copy_parameters(connection, theirs, run);
     copy_blob_links(connection, theirs, run);
     copy_series(connection, theirs, run);
@@ -324,6 +323,20 @@ std::vector<std::pair<int64_t, int64_t>> series_of_both(Connection& connection, 
   });
 }
 
+// What people added to a run there, whichever store has come further. Whether anything was new.
+bool copy_annotations(Connection& connection, int64_t theirs, int64_t ours) {
+  return connection.write("merge a run into", Connection::Durability::written, [&] {
+    const int before = connection.database().getTotalChanges();
+    Query(connection,
+          "INSERT INTO main.tag (run, name) SELECT ?1, name FROM other.tag WHERE run = ?2 "
+          "ON CONFLICT DO NOTHING",
+          ours, theirs)
+        .run();
+    copy_log(connection, "note", theirs, ours);
+    return connection.database().getTotalChanges() > before;
+  });
+}
+
 // Whether anything was to be done: values that an earlier merge could not finish count.
 bool merge_run(Connection& connection, Connection& other, const Standing& theirs,
                const std::optional<Standing>& ours) {
@@ -334,10 +347,11 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
               : ours->id;
   const bool same = theirs.attempt == (ours ? ours->attempt : 0) &&
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
-  if (!further && !same) return false;  // ours is ahead
+  const bool annotated = copy_annotations(connection, theirs.id, run);
+  if (!further && !same) return annotated;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
   for (const auto& [from, to] : series) copy_series_values(connection, other, from, {run, to});
-  return further || !series.empty();
+  return further || annotated || !series.empty();
 }
 
 }  // namespace

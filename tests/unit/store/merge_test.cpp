@@ -119,6 +119,24 @@ TEST_CASE("merge: everything of a run comes along, and a second time changes not
   CHECK(value_of(store, "SELECT count(*) FROM pragma_foreign_key_check") == "0");
 }
 
+TEST_CASE("merge: tags and notes that were made since come along") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t theirs = full_run(other, "1a");
+  store.merge(there.database(), kNobodyRuns);
+  const int64_t ours = store.find_run("@last").id;
+  store.add_note(ours, "mine");
+  other.add_note(theirs, "theirs");
+  other.add_tag(theirs, "good");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 1 updated, 0 unchanged");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 1 unchanged");
+  CHECK(store.tags(ours) == std::vector<std::string>{"good", "small"});
+  std::string notes;
+  for (const NoteRow& note : store.notes(ours)) notes += note.text + ", ";
+  CHECK(notes == "looks good, mine, theirs, ");
+}
+
 TEST_CASE("merge: @last is the run that began last, not the one that came last") {
   const DatabaseFolder here, there;
   Store other(there.database(), Store::Access::read_write);
