@@ -93,6 +93,16 @@ class Sweep(SweepCrashes):
         self.assertIn("all finished", self.exprun(*line).err)
         self.assertEqual(self.rows("SELECT count(*) FROM runs WHERE name = 'tiny'"), [(2,)])
 
+    def test_a_trial_that_is_extended_later_counts_as_it_was(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "evaluation.val_loss.every=2 steps")
+        shown, before = self.exprun("sweep", "show", "1").out, json.loads(self.exprun("sweep", "show", "1", "--json").out)
+        self.exprun("resume", before["trials"][0]["run"], "run.steps=300")
+        after = json.loads(self.exprun("sweep", "show", "1", "--json").out)
+        self.assertEqual(after["trials"][0].pop("message"), "continued later, to step 300")
+        before["trials"][0].pop("message")
+        self.assertEqual(after, before)
+        self.assertEqual(shown.splitlines()[-1], self.exprun("sweep", "show", "1").out.splitlines()[-1])
+
     def test_trials_of_a_text_that_has_changed_are_no_answers(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
         self.exprun(*line)

@@ -12,6 +12,25 @@ std::string text_of(const SweepPlan& plan, const Score& score) {
   return plan.metric + ' ' + four_digits(score.value) + " at step " + std::to_string(score.step);
 }
 
+// The series as it was at that step.
+SeriesRow until(const Store& store, SeriesRow series, int64_t last_step) {
+  SeriesRow before;
+  for (const MetricRow& row : store.metrics(series.id)) {
+    if (row.step > last_step) break;
+    ++before.count;
+    before.last = row.value;
+    before.last_step = row.step;
+    if (!std::isfinite(row.value)) {
+      ++before.non_finite;
+      continue;
+    }
+    const bool is_first = before.count - before.non_finite == 1;
+    if (is_first || row.value < before.min) before.min = row.value, before.min_step = row.step;
+    if (is_first || row.value > before.max) before.max = row.value, before.max_step = row.step;
+  }
+  return before;
+}
+
 std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
   if (summary == Summary::min) return Score{series.min, series.min_step};
   if (summary == Summary::max) return Score{series.max, series.max_step};
@@ -41,9 +60,12 @@ bool may_start(const WhichRun& which, bool retry_failed) {
          (retry_failed && which.decision == Decision::refuse_ended);
 }
 
-std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run) {
-  for (const SeriesRow& series : store.series(run)) {
-    if (series.name != plan.metric || series.count <= series.non_finite) continue;
+std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run,
+                                std::optional<int64_t> last_step) {
+  for (SeriesRow& series : store.series(run)) {
+    if (series.name != plan.metric) continue;
+    if (last_step) series = until(store, series, *last_step);
+    if (series.count <= series.non_finite) continue;
     return score_of(series, objective_of(plan).summary);
   }
   return std::nullopt;
