@@ -137,8 +137,8 @@ size_t degrees_of(const Factors& factors) {
   return degrees;
 }
 
-// The axes that tell something: some points differ in them, and some are equal. Axes that part the
-// points alike, as those of a zip, are one factor.
+// The axes in which some points differ. Axes that part the points alike, as those of a zip, are one
+// factor. Where all points differ in one, nothing tells its effect from those of the others.
 struct Design {
   Factors factors;
   std::map<std::string, size_t> factor_of_axis;
@@ -150,7 +150,7 @@ Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::
   const size_t different = different_points(points);
   for (const std::string& axis : axes) {
     const Factor factor = factor_of(points, axis, different, quantiles);
-    if (factor.count < 2 || factor.count == points.size()) continue;
+    if (factor.count < 2) continue;
     const auto known = std::find(design.factors.begin(), design.factors.end(), factor);
     design.factor_of_axis[axis] = static_cast<size_t>(known - design.factors.begin());
     if (known == design.factors.end()) design.factors.push_back(factor);

@@ -117,6 +117,13 @@ TEST_CASE("sweep analysis: shares that add up to more than all tell nothing") {
   CHECK(!unexplained_variance(points));
 }
 
+TEST_CASE("sweep analysis: where an axis differs in every point, nothing tells the axes apart") {
+  const std::vector<ScoredPoint> points{point("lr=1 layers=2", 1), point("lr=2 layers=2", 2),
+                                        point("lr=3 layers=4", 3)};
+  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  CHECK(!unexplained_variance(points));
+}
+
 TEST_CASE("sweep analysis: equal scores are explained by nothing") {
   std::vector<ScoredPoint> points;
   for (const int lr : {1, 1, 2, 2, 3, 3}) points.push_back(point("lr=" + std::to_string(lr), 0.1));
