@@ -7,6 +7,14 @@
 
 namespace exprun {
 
+// The shortest sequences, in inputs, that hold an example whole, and one up to its first learned
+// token.
+struct ShortestExample {
+  std::optional<int64_t> whole = {}, beginning = {};
+
+  bool operator==(const ShortestExample&) const = default;
+};
+
 struct DatasetInfo {
   std::optional<int64_t> vocab_size;  // of the dataset's tokenizer
   std::optional<int64_t> train_tokens;
@@ -14,9 +22,8 @@ struct DatasetInfo {
   std::optional<std::u32string> characters =
       {};  // all that the tokenizer knows, if it takes characters
 
-  // Of examples: the shortest sequences that hold one of them whole, and the beginning of one up to
-  // its first learned token.
-  std::optional<int64_t> shortest_example = {}, shortest_beginning = {};
+  // Of data that consist of examples.
+  ShortestExample shortest_train = {}, shortest_validation = {};
 
   // Of a text that is not prepared yet: there cannot be more.
   std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};

@@ -126,19 +126,15 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 
 namespace {
 
-struct Shortest {
-  std::optional<int64_t> whole, beginning;  // in inputs
-};
-
 // Nothing where the files are gone.
-Shortest shortest_examples(const PreparedData& data) try {
-  Shortest shortest;
+ShortestExample shortest_example(const std::vector<TokenShard>& segments) try {
+  ShortestExample shortest;
   const auto keep_least = [](std::optional<int64_t>& least, int64_t tokens) {
     least = std::min(least.value_or(tokens), tokens);
   };
   int64_t tokens = 0, given = 0;  // of the example; those before its response
   bool is_learned = false;
-  for (const uint32_t word : read_segment_words(data.train_segments)) {
+  for (const uint32_t word : read_segment_words(segments)) {
     const Segment segment = segment_of(word);
     is_learned = is_learned || (segment.is_learned && segment.tokens > 0);
     if (!is_learned) given += segment.tokens;
@@ -166,9 +162,8 @@ DatasetInfo facts_of(const PreparedData& data) {
   if (data.train_segments.empty()) return facts;
   facts.train_tokens.reset();
   if (facts.validation_tokens > 0) facts.validation_tokens.reset();
-  const auto shortest = shortest_examples(data);
-  facts.shortest_example = shortest.whole;
-  facts.shortest_beginning = shortest.beginning;
+  facts.shortest_train = shortest_example(data.train_segments);
+  facts.shortest_validation = shortest_example(data.validation_segments);
   return facts;
 }
 

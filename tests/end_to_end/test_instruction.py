@@ -116,7 +116,7 @@ class Instruction(ExprunTest):
         self.assertIn("ft.toml:", refused.err)
 
     def test_sequences_without_room_for_a_response_are_refused(self):
-        said = (r"<override 1>:1:17: error: 'sequence_length' is 16, but the shortest prompt with its template has (\d+) tokens\n"
+        said = (r"<override 1>:1:17: error: 'sequence_length' is 16, but the shortest validation prompt with its template has (\d+) tokens\n"
                 r"    sequence_length=16\n {20}\^\^ choose a length of at least \1, or a template that adds less\n")
         refused = self.exprun("ft.toml", "sequence_length=16", code=2).err
         self.assertRegex(refused, said)

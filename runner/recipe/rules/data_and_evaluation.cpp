@@ -173,18 +173,23 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
 void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   const bool whole = text_at(input.root, "dataset.too_long") == "drop";
-  const auto least =
-      whole ? input.dataset_info.shortest_example : input.dataset_info.shortest_beginning;
+  const auto least_of = [&](const ShortestExample& shortest) {
+    return whole ? shortest.whole : shortest.beginning;
+  };
+  const auto of_training = least_of(input.dataset_info.shortest_train),
+             of_validation = least_of(input.dataset_info.shortest_validation);
+  const auto least = std::max(of_training, of_validation);  // nothing is less than a number
   if (!length || !least || *length >= *least) return;
+  const std::string split = least == of_training ? "" : "validation ";
   const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
                                                                           : "model.context_length";
-  diagnostics.push_back(clash(
-      input.root, {key, "dataset.template", "dataset.path", "dataset.too_long"},
-      "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " +
-          (whole ? "the shortest example has " : "the shortest prompt with its template has ") +
-          pluralize(*least, "token"),
-      "choose a length of at least " + std::to_string(*least) + ", or " +
-          (whole ? "too_long = \"truncate\"" : "a template that adds less")));
+  diagnostics.push_back(
+      clash(input.root, {key, "dataset.template", "dataset.path", "dataset.too_long"},
+            "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " + "the shortest " +
+                split + (whole ? "example has " : "prompt with its template has ") +
+                pluralize(*least, "token"),
+            "choose a length of at least " + std::to_string(*least) + ", or " +
+                (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
 // Else the border would divide a block, and shift all that follow.
