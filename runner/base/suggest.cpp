@@ -134,9 +134,10 @@ constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"}
 
 constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
 
-constexpr std::string_view kRanges[] = {
-    "loguniform", "log_uniform", "uniform",  "quniform", "randint", "normal",    "logspace",
-    "linspace",   "logrange",    "interval", "glob",     "shuffle", "geomspace", "log"};
+constexpr std::string_view kRanges[] = {"loguniform", "log_uniform", "uniform",  "quniform",
+                                        "randint",    "normal",      "logspace", "linspace",
+                                        "logrange",   "interval",    "glob",     "shuffle",
+                                        "geomspace",  "log",         "grid",     "grid_search"};
 
 const char* found_in(const Pair* begin, const Pair* end, std::string_view word) {
   const Pair* found =

@@ -20,21 +20,27 @@ namespace {
 
 // Keys of [dataset] that are about sources of another kind than there are.
 
-constexpr const char* kOfTexts = "separator";
-constexpr std::array kOfRecords = {"template", "fallback_template"};
+struct KeyOfSources {
+  const char* name;
+  const char* asks_for_nothing;  // a value
+};
 
-// Null for a key that is not written, or empty.
-const Value* written(const Table& dataset, const char* key) {
-  const Value* value = dataset.find(key);
+constexpr KeyOfSources kOfTexts{"separator", ""};
+constexpr std::array kOfRecords = {KeyOfSources{"template", "{text}"},
+                                   KeyOfSources{"fallback_template", ""}};
+
+// Null for a key that is not written, or asks for nothing.
+const Value* written(const Table& dataset, const KeyOfSources& key) {
+  const Value* value = dataset.find(key.name);
   if (!value || value->origin == Origin::default_value) return nullptr;
-  return value->as<std::string>()->empty() ? nullptr : value;
+  return *value->as<std::string>() == key.asks_for_nothing ? nullptr : value;
 }
 
 // Whether a key is written that a kind of source has no use for: else nothing need be looked for.
 bool may_have_unused_keys(const Table& dataset) {
   return written(dataset, kOfTexts) ||
          std::any_of(kOfRecords.begin(), kOfRecords.end(),
-                     [&](const char* key) { return written(dataset, key) != nullptr; });
+                     [&](const KeyOfSources& key) { return written(dataset, key) != nullptr; });
 }
 
 // Warnings, of a `dataset` of raw sources. No source is opened.
@@ -45,16 +51,17 @@ Diagnostics unused_keys(const Table& dataset, const SplitSources& sources) {
     for (const Source& source : *split)
       (format_of_file(source.file, format) == "text" ? texts : records) = true;
   Diagnostics warnings;
-  const auto warn = [&](const char* key, const std::string& kind, const std::string& help) {
+  const auto warn = [&](const KeyOfSources& key, const std::string& kind, const std::string& help) {
     if (const Value* value = written(dataset, key))
-      warnings.push_back({value->where,
-                          "'" + std::string(key) + "' has no effect when every source is " + kind,
-                          help,
-                          {},
-                          Severity::warning});
+      warnings.push_back(
+          {value->where,
+           "'" + std::string(key.name) + "' has no effect when every source is " + kind,
+           help,
+           {},
+           Severity::warning});
   };
   if (!texts) warn(kOfTexts, "JSON", "a record is a document");
-  for (const char* key : kOfRecords)
+  for (const KeyOfSources& key : kOfRecords)
     if (!records)
       warn(key, "text", "write format = \"json_lines\" or \"json\" if the sources contain records");
   return warnings;

@@ -65,6 +65,7 @@ constexpr KeySynonym kKeys[] = {
     {"n_kv_heads", "model.num_key_value_heads"},
     {"num_kv_heads", "model.num_key_value_heads"},
     {"tie_word_embeddings", "model.tie_embeddings"},
+    {"rope", "model.position.type", " = \"rotary\""},
     {"rope_base", "model.position.rope_theta"},
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},

@@ -47,6 +47,7 @@ std::string meaning_of_zero(const Schema& schema) {
 std::string help_for_no_value(const Schema& schema) {
   const std::string zero = meaning_of_zero(schema);
   const auto usual = schema.find("default");
+  if (usual != schema.end() && *usual == true) return "write false";
   return (zero.empty() ? "" : "write 0 (" + zero + "), or ") + "leave the key out" +
          (usual == schema.end() ? "" : " for its default, " + json_text(*usual));
 }
