@@ -89,8 +89,8 @@ class CharTokenizer final : public Tokenizer {
 
   uint32_t token_of(char32_t character) const {
     if (character < tokens_.size() && tokens_[character] != kNoToken) return tokens_[character];
-    throw UnknownCharacter("char tokenizer: " + shown(character) + " is not one of the " +
-                           std::to_string(table_.size()) + " characters that it knows");
+    throw UnknownCharacter(shown(character) + " is not one of the " +
+                           std::to_string(table_.size()) + " characters that the tokenizer knows");
   }
 
  private:

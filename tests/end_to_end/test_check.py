@@ -30,9 +30,9 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
         prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
-        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which does not occur in the text\n"
+        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which the tokenizer does not know\n"
                         "    evaluation.sample.prompt='A Zoo'\n"
-                        "                             ^^^^^^^ a character tokenizer knows only the characters of its text\n")
+                        "                             ^^^^^^^ it knows only the characters of the text that it was made from\n")
         small = ("tiny.toml", "vocab_size=20")
         characters = len(set((self.folder / "text.txt").read_text()))
         wrong_size = (f"<override 1>:1:12: error: 'vocab_size' must be >= {characters}, the size of the dataset's vocabulary\n"
@@ -53,9 +53,9 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.exprun(*words)
         self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
         self.assertEqual(self.exprun("check", *words, code=2).err, """\
-<override 2>:1:26: error: the prompt has 'l', which does not occur in the text
+<override 2>:1:26: error: the prompt has 'l', which the tokenizer does not know
     evaluation.sample.prompt=little
-                             ^^^^^^ a character tokenizer knows only the characters of its text
+                             ^^^^^^ it knows only the characters of the text that it was made from
 """)
 
     def test_a_text_that_was_prepared_just_now_tells_the_length_of_its_epoch(self):

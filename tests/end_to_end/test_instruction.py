@@ -102,8 +102,8 @@ class Instruction(ExprunTest):
         self.exprun("text.toml", "steps=2")
         self.exprun("export", "@last", "--huggingface", "characters")
         self.exprun("new", "tuned", "--from", "characters", "--data", "instruction", "--path", "examples.jsonl")
-        said = (r"the tokenizer lacks a character that template \"plain\" writes: char tokenizer: U\+0000 is not one of the \d+ "
-                r"characters that it knows\n    template=plain\n")
+        said = (r"the tokenizer lacks a character that template \"plain\" writes: U\+0000 is not one of the \d+ "
+                r"characters that the tokenizer knows\n    template=plain\n")
         checked = self.exprun("check", "tuned.toml", "template=plain")
         self.assertRegex(checked.err, r"^<override 1>:1:10: warning: " + said)
         self.assertIn(", but a run would not start here", checked.out)

@@ -98,9 +98,9 @@ class Check(ExprunTest):
     def test_a_prompt_that_the_tokenizer_cannot_encode_is_refused_before_the_run(self):
         result = self.exprun("tiny.toml", "evaluation.sample.prompt=Ärger", code=2)
         self.assertEqual(result.err.splitlines()[-3:], [
-            "<override 1>:1:26: error: the prompt has 'Ä', which does not occur in the text",
+            "<override 1>:1:26: error: the prompt has 'Ä', which the tokenizer does not know",
             "    evaluation.sample.prompt=Ärger",
-            "                             ^^^^^ a character tokenizer knows only the characters of its text"])
+            "                             ^^^^^ it knows only the characters of the text that it was made from"])
 
     def test_more_threads_than_cores_are_a_warning(self):
         (item,) = self.report("tiny.toml", "threads=9999", "tokenizer=byte")["diagnostics"]

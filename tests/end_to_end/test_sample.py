@@ -151,24 +151,24 @@ class Sample(ExprunTest):
         self.assertEqual(self.exprun("sample", "@last", "--prompts=-", code=2, stdin="\n").err,
                          "exprun: error: sample: there are no prompts in standard input\n")
 
-    def test_a_prompt_with_an_unknown_character_is_named_by_its_option(self):
+    def test_a_prompt_with_an_unknown_character_is_named_by_its_place(self):
         self.exprun("tiny.toml", "steps=1", "name=characters")
-        def said(option):
-            return (f"{option}:1:1: error: the prompt has 'Z', which does not occur in the text\n    ZZ\n    ^^ a character "
-                    "tokenizer knows only the characters of its text\n")
-        self.assertEqual(self.exprun("sample", "characters", "--prompt", "ZZ", code=2).err, said("--prompt"))
-        self.write("prompts.txt", "ZZ\n")
-        self.assertEqual(self.exprun("sample", "characters", "--prompts", "prompts.txt", code=2).err, said("--prompts"))
+        self.exprun("export", "characters", "--huggingface", "model")
+        self.exprun("tiny.toml", "steps=1", "name=vocabulary", "tokenizer=huggingface", "dataset.vocabulary=model/tokenizer.json")
 
-    def test_what_is_wrong_with_a_later_prompt_stands_below_the_texts(self):
-        self.exprun("tiny.toml", "steps=1", "name=characters")
-        self.write("prompts.txt", "7\n\n1\n\nZZ\n")
-        words = [self.program, "sample", "characters", "--prompts", "prompts.txt", *GREEDY]
-        done = subprocess.run(words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertNotEqual(done.returncode, 0)
-        first, *_, last = done.stdout.splitlines()
-        self.assertEqual(first, "exprun: sample: skipped 2 empty lines of prompts.txt")
-        self.assertTrue(last.startswith("exprun: error: sample: "), done.stdout)
+        def said(place, text="ZZ"):
+            return (f"{place}:1: error: the prompt has 'Z', which the tokenizer does not know\n    {text}\n    "
+                    f"{'^' * len(text)} it knows only the characters of the text that it was made from\n")
+        self.write("prompts.txt", "7\r\n\nZZ\r\n1\nsea Z\n")
+        for run in "characters", "vocabulary":
+            for words in ("--prompt", "ZZ"), ("--prompt", "7", "--prompt", "ZZ"):
+                self.assertEqual(self.exprun("sample", run, *words, code=2).err, said("--prompt:1"))
+            for form in (), ("--json",):
+                result = self.exprun("sample", run, "--prompts", "prompts.txt", *GREEDY, *form, code=2)
+                self.assertEqual(result.out, "")
+                self.assertEqual(result.err, "exprun: sample: skipped one empty line of prompts.txt\n" +
+                                 said("prompts.txt:3") + said("prompts.txt:5", "sea Z"))
+            self.assertEqual(self.exprun("sample", run, "--prompts=-", code=2, stdin="7\nZZ\n").err, said("standard input:2"))
 
     def test_json_has_each_text_and_why_it_ended(self):
         words = ("sample", "@last", "--prompt=7 little ", "--prompt=1", *GREEDY, 'stop=["sea"]', "--json")
@@ -189,7 +189,9 @@ class Sample(ExprunTest):
 
     def test_a_prompt_that_is_not_utf8_is_refused(self):
         said = self.exprun("sample", "tiny", "--prompt", b"7 \xff".decode("utf-8", "surrogateescape"), code=2).err
-        self.assertEqual(said, "exprun: error: sample: the prompt is not UTF-8: byte 2\n")
+        self.assertEqual(said, "--prompt:1:1: error: the prompt is not UTF-8: byte 2\n    7 \ufffd\n    ^^^\n")
+        (self.folder / "prompts.txt").write_bytes(b"7\n7 \xff\n")
+        self.assertTrue(self.exprun("sample", "tiny", "--prompts", "prompts.txt", code=2).err.startswith("prompts.txt:2:1: error: "))
 
     def test_what_is_no_setting_is_told_what_it_may_be(self):
         self.assertIn("'ROMEO:' is not key=value; for a prompt write --prompt ROMEO:\n",

@@ -19,6 +19,7 @@
 #include "control/command/command.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
+#include "control/command/sample_mistakes.h"
 #include "control/command/sample_prompts.h"
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
@@ -38,97 +39,7 @@
 namespace exprun {
 namespace {
 
-// The settings of `exprun sample`: changes of [evaluation.sample], whose keys stand alone.
-inline constexpr const char* kSampleTable = "evaluation.sample";
-
-const std::string kPrefix = std::string(kSampleTable) + '.';
-
-Words names_of_keys(const SchemaSet& schemas, const Table& root) {
-  Words names;
-  for (const std::string& path : declared_paths(schemas, root))
-    if (path.starts_with(kPrefix)) names.push_back(path.substr(kPrefix.size()));
-  return names;
-}
-
-// Without the table's name before the key.
-SourceSpan in_setting(const SourceSpan& where, size_t number, const std::string& setting) {
-  SourceSpan typed = where;
-  typed.file = override_file(number, setting);
-  if (where.line > 1) return typed;
-  const auto sign = static_cast<uint32_t>(sign_of(setting).size());
-  const auto prefix = static_cast<uint32_t>(kPrefix.size());
-  const auto moved = [&](uint32_t column) {
-    return column <= sign + 1 ? column : std::max(sign + 1, column - std::min(column, prefix));
-  };
-  typed.column = moved(where.column);
-  typed.length = std::max(moved(where.column + where.length) - typed.column, 1U);
-  return typed;
-}
-
-// Throws RecipeError for keys that the table of `text`, a recipe with it, has not: those that are
-// near in other tables are no help.
-void require_sample_keys(const RecipeText& text, const Words& settings) {
-  const Resolution resolution = try_resolve(text);
-  const SchemaSet& schemas = resolution.recipe.schemas();
-  const Words names = names_of_keys(schemas, resolution.recipe.root());
-  Diagnostics unknown;
-  for (size_t i = 0; i < settings.size(); ++i) {
-    const size_t sign = sign_of(settings[i]).size();
-    const std::string key = settings[i].substr(sign, settings[i].find('=') - sign);
-    if (schema_at(schemas, resolution.recipe.root(), kPrefix + key) != nullptr) continue;
-    const KeySynonym* synonym = key_synonym(key);
-    const auto near = synonym && std::string_view(synonym->path).starts_with(kPrefix)
-                          ? std::optional(last_part(synonym->path))
-                          : nearest(key, names);
-    unknown.push_back({span_of(override_file(i + 1, settings[i]), sign, key.size()),
-                       "unknown sampling key '" + key + "'",
-                       near ? "did you mean '" + *near + "'?" : "its keys are " + listed(names)});
-  }
-  if (!unknown.empty()) throw RecipeError(std::move(unknown));
-}
-
-using Source = std::shared_ptr<const SourceFile>;
-
-const std::string kAsPrompt = kPrefix + "prompt=";
-
-// A place in an override is one in what was typed for it.
-SourceSpan as_typed(const SourceSpan& where, const Words& settings, const Source& prompt) {
-  for (size_t i = 0; i < settings.size(); ++i)
-    if (where.file->name == override_file(i + 1, "")->name)
-      return in_setting(where, i + 1, settings[i]);
-  const bool is_typed = where.file->name.starts_with(kTypedOverride);
-  if (prompt && !is_typed && where.file->text.starts_with(kAsPrompt))
-    return span_of(prompt, 0, prompt->text.size());
-  return where;
-}
-
-// What was typed: the overrides of a text as changes of the table, and the option's prompt, if any,
-// as an override that nobody typed.
-struct TypedRequest {
-  Words settings;
-  Source prompt;
-};
-
-// What there is to say about `text`: at the places of what was typed.
-Diagnostics judged_as_typed(const RecipeText& text, const DatasetInfo& facts,
-                            const TypedRequest& typed) {
-  Diagnostics diagnostics = try_resolve(text, facts).diagnostics;
-  for (Diagnostic& diagnostic : diagnostics)
-    if (diagnostic.where)
-      diagnostic.where = as_typed(diagnostic.where, typed.settings, typed.prompt);
-  return diagnostics;
-}
-
 const std::string kAsSample = std::string(kSampleTable) + ".type=\"sample\"";
-
-// Throws RecipeError.
-void refuse_mistakes(const RecipeText& text, const DatasetInfo& facts, const TypedRequest& typed) {
-  RecipeText before = text;
-  before.overrides.resize(text.overrides.size() - typed.settings.size());
-  require_sample_keys(before, typed.settings);
-  const Diagnostics said = judged_as_typed(text, facts, typed);
-  if (has_errors(said)) throw RecipeError(said);
-}
 
 Words offered_sample_keys(const Typed& typed) {
   RecipeText recipe = offer::named_recipe({typed.last, {typed.before[0]}, typed.store});
@@ -183,7 +94,7 @@ PromptForm form_of_instructions(const WeightsArgument& weights, const ResolvedRe
   return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
 }
 
-const std::string kInstruction = kPrefix + "instruction";
+const std::string kInstruction = kSamplePrefix + "instruction";
 
 bool is_prompt(const std::string& change) {
   return change.starts_with(kAsPrompt);
@@ -238,7 +149,7 @@ Words changes_of_prompt(const Prompting& prompting, const ResolvedRecipe& recipe
   if (first) {
     changes.push_back(as_prompt(prompting.form(*first, false).given));
   } else if (prompting.has_own_prompt && !prompting.own_instruction &&
-             !is_written(recipe.root(), kPrefix + "prompt")) {
+             !is_written(recipe.root(), kSamplePrefix + "prompt")) {
     if (const auto usual = usual_prompt(facts)) changes.push_back(as_prompt(*usual));
   }
   return changes;
@@ -325,7 +236,7 @@ Words changes_of_precision(const std::string& word, const WeightsArgument& weigh
 int run_sample(const Words& words, const Globals& globals) {
   std::string word, file, dtype, step = "last", tokenizer;
   bool instruction = false, json = false;
-  Words prompts, settings;
+  Words options, settings;
   Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
                       "Generates text that continues a prompt, from a run's newest checkpoint or "
                       "another one. Without a prompt, at a terminal, it repeatedly asks for one.");
@@ -334,7 +245,7 @@ int run_sample(const Words& words, const Globals& globals) {
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
              "seed, end_of_text (which defaults to \"stop\" here)",
              offered_sample_keys)
-      .option("--prompt", "TEXT", prompts,
+      .option("--prompt", "TEXT", options,
               "the start of the text; may be repeated (default when not at a terminal: the "
               "recipe's prompt or instruction)")
       .option("--prompts", "FILE", file,
@@ -372,40 +283,33 @@ int run_sample(const Words& words, const Globals& globals) {
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
-  const bool asks_anew = !prompts.empty() || !file.empty();
+  const bool asks_anew = !options.empty() || !file.empty();
   const Prompting prompting = prompting_of(weights, base, changes, asks_anew, instruction);
-  const char* const option = prompts.empty() ? "--prompts" : "--prompt";
+  std::vector<GivenPrompt> prompts = prompts_of_options(options);
   if (!file.empty())
-    for (std::string& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
-  for (const std::string& prompt : prompts)
-    if (const std::string problem =
-            prompting.form(prompt, false).given.empty()
-                ? "a prompt is empty; the shortest is a line break: --prompt $'\\n'"
-                : problem_of_prompt(prompt);
-        !problem.empty())
-      throw Error("sample: " + problem, ExitCode::bad_recipe);
+    for (GivenPrompt& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
+  const TypedSample typed{settings, std::move(prompts), prompting.form};
+  refuse_unusable_prompts(typed);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
   const DatasetInfo facts = weights.facts();
   for (std::string& change :
-       changes_of_prompt(prompting, base, facts, asks_anew ? &prompts.front() : nullptr))
+       changes_of_prompt(prompting, base, facts, asks_anew ? &typed.prompts.front().text : nullptr))
     overrides.push_back(std::move(change));
-  if (instruction || !is_written(base.root(), kPrefix + "end_of_text"))
-    overrides.push_back(kPrefix + "end_of_text=stop");
+  if (instruction || !is_written(base.root(), kSamplePrefix + "end_of_text"))
+    overrides.push_back(kSamplePrefix + "end_of_text=stop");
   const RecipeText text = weights.recipe(overrides, changes);
-  TypedRequest typed{settings, nullptr};
-  if (!prompts.empty())
-    typed.prompt = std::make_shared<SourceFile>(SourceFile{option, prompts.front()});
   const WorkingDirectory there(weights.run());
   refuse_mistakes(text, facts, typed);
-  if (prompts.empty() && has_waiting_input())
+  if (!asks_anew && has_waiting_input())
     log_info("sample: standard input is not read; to take prompts from it, add --prompts -");
-  const bool interactive =
-      prompts.empty() && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  if (prompts.empty())
-    prompts = {prompting.own_instruction.value_or(
+  const bool interactive = !asks_anew && !json && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  Words texts;
+  for (const GivenPrompt& prompt : typed.prompts) texts.push_back(prompt.text);
+  if (!asks_anew)
+    texts = {prompting.own_instruction.value_or(
         try_resolve(text).recipe.section("evaluation").table("sample").get<std::string>("prompt"))};
-  PromptSource source(std::move(prompts), prompting.form, interactive);
+  PromptSource source(std::move(texts), prompting.form, interactive);
   const EvaluatedWeights located = weights.located(text);
   return json ? print_texts_as_json(located, source) : print_texts(located, source);
 }

@@ -45,19 +45,34 @@ std::string problem_of_prompt(const std::string& prompt) {
   return byte ? "the prompt is not UTF-8: byte " + std::to_string(*byte) : "";
 }
 
-Words prompts_in(const std::string& file) {
-  const std::string text =
+std::vector<GivenPrompt> prompts_of_options(const Words& texts) {
+  std::vector<GivenPrompt> prompts;
+  for (const std::string& text : texts) {
+    const auto option = std::make_shared<SourceFile>(SourceFile{"--prompt", text});
+    prompts.push_back({text, span_of(option, 0, text.size())});
+  }
+  return prompts;
+}
+
+std::vector<GivenPrompt> prompts_in(const std::string& file) {
+  std::string text =
       file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
-  const std::string name = file == "-" ? "standard input" : shell_quoted(file);
-  Words prompts;
+  const bool is_input = file == "-";
+  const std::string name = is_input ? "standard input" : shell_quoted(file);
+  const auto source =
+      std::make_shared<SourceFile>(SourceFile{is_input ? name : file, std::move(text)});
+  std::vector<GivenPrompt> prompts;
   int64_t empty = 0;
-  std::istringstream lines(text);
+  uint32_t number = 0;
+  std::istringstream lines(source->text);
   for (std::string line; std::getline(lines, line);) {
+    ++number;
     if (line.ends_with('\r')) line.pop_back();
+    const auto length = static_cast<uint32_t>(code_points(line).size());
     if (line.empty())
       ++empty;
     else
-      prompts.push_back(line);
+      prompts.push_back({line, {source, number, 1, length}});
   }
   if (prompts.empty()) throw Error("sample: there are no prompts in " + name, ExitCode::bad_recipe);
   if (empty > 0) log_info("sample: skipped " + pluralize(empty, "empty line") + " of " + name);

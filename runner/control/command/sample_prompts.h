@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/diagnostic.h"
 #include "control/command/command.h"
 #include "text/example_template.h"
 
@@ -19,8 +21,16 @@ struct Prompt {
 // What is wrong with it; empty if nothing.
 std::string problem_of_prompt(const std::string& prompt);
 
+struct GivenPrompt {
+  std::string text;
+  SourceSpan where;  // all of it, in its option or its line of a file
+};
+
+// Each is the value of an option --prompt.
+std::vector<GivenPrompt> prompts_of_options(const Words& texts);
+
 // The lines of a file, or of standard input ("-"). Throws Error where there are none.
-Words prompts_in(const std::string& file);
+std::vector<GivenPrompt> prompts_in(const std::string& file);
 
 // How prompts become what the model gets: as they are, or as a run's examples of instructions.
 class PromptForm {

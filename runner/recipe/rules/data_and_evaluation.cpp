@@ -269,21 +269,28 @@ void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics
   }
 }
 
+std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
+                                            const std::string& name, const std::string& prompt) {
+  if (!dataset_info.characters) return std::nullopt;
+  for (const CodePoint& c : code_points(prompt))
+    if (dataset_info.characters->find(c.value) == std::u32string::npos)
+      return Diagnostic{
+          {},
+          "the " + name + " has '" + std::string(c.bytes) + "', which the tokenizer does not know",
+          "it knows only the characters of the text that it was made from"};
+  return std::nullopt;
+}
+
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
-  if (!input.dataset_info.characters) return;
   for (const std::string& path : evaluations_of(input.root, "sample")) {
     const std::string instruction = join_path(path, "instruction");
     const std::string key =
         text_at(input.root, instruction) ? instruction : join_path(path, "prompt");
-    const std::string prompt = text_at(input.root, key).value_or("");
-    for (const CodePoint& c : code_points(prompt)) {
-      if (input.dataset_info.characters->find(c.value) != std::u32string::npos) continue;
+    const auto problem = unwritable_prompt(input.dataset_info, last_part(key),
+                                           text_at(input.root, key).value_or(""));
+    if (problem)
       diagnostics.push_back(clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
-                                  "the " + last_part(key) + " has '" + std::string(c.bytes) +
-                                      "', which does not occur in the text",
-                                  "a character tokenizer knows only the characters of its text"));
-      break;
-    }
+                                  problem->message, problem->help));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,11 @@ bool asks_for_something(const RuleInput& input, const std::string& path);
 // more than what was stored with a run.
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
                  std::string help = "", Severity severity = Severity::error);
+
+// That a tokenizer of characters has no token for one of a prompt, or of what `name` is; without a
+// place. Nothing where it has, and where its characters are not known.
+std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
+                                            const std::string& name, const std::string& prompt);
 
 // Whether a top-level table is; its absence is reported by the validator.
 bool has_table(const Table& root, std::string_view table);

@@ -265,16 +265,16 @@ TEST_CASE("data: characters that a vocabulary lacks are told at first sight, as 
   };
   const std::string text = "type = \"text\"\n";
   const std::string unknown =
-      "cannot be tokenized: char tokenizer: 'c' (U+0063) is not one of the 3 characters that it "
-      "knows; replace it in the data, or train a new model whose tokenizer has it";
+      "cannot be tokenized: 'c' (U+0063) is not one of the 3 characters that the tokenizer knows; "
+      "replace it in the data, or train a new model whose tokenizer has it";
   CHECK(said("a.txt", "abba\n\nabba\n", text) == "");
   CHECK(said("b.txt", "abba\n\nabca\n", text) == "data: 'b.txt' " + unknown);
   CHECK(said("c.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"abc\"}\n", text) ==
         "data: record 2 of 'c.jsonl' (line 2) " + unknown);
   CHECK(said("d.jsonl", "{\"prompt\": \"a\", \"response\": \"b\"}\n",
              "type = \"instruction\"\ntemplate = \"chatml\"\n") ==
-        "the tokenizer lacks a character that template \"chatml\" writes: char tokenizer: '<' "
-        "(U+003C) is not one of the 3 characters that it knows");
+        "the tokenizer lacks a character that template \"chatml\" writes: '<' (U+003C) is not "
+        "one of the 3 characters that the tokenizer knows");
 }
 
 TEST_CASE("data: a text that begins like something else is found before it is prepared") {

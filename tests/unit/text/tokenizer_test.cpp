@@ -53,11 +53,11 @@ TEST_CASE("char tokenizer: any text that it was made from comes back") {
 TEST_CASE("char tokenizer: an unknown character is named") {
   const auto tokenizer = tokenizer_of_text("ab");
   CHECK_THROWS_WITH_AS(tokenizer->encode("a\u00e9"),
-                       "char tokenizer: '\u00e9' (U+00E9) is not one of the 2 characters that it "
+                       "'\u00e9' (U+00E9) is not one of the 2 characters that the tokenizer "
                        "knows",
                        UnknownCharacter);
   CHECK_THROWS_WITH_AS(tokenizer->encode("\n"),
-                       "char tokenizer: U+000A is not one of the 2 characters that it knows",
+                       "U+000A is not one of the 2 characters that the tokenizer knows",
                        UnknownCharacter);
 }
 
