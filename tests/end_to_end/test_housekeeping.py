@@ -299,6 +299,27 @@ class Housekeeping(ExprunTest):
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
 
+    def test_a_merged_run_says_where_its_folder_is_needed_that_it_is_not_here(self):
+        self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")
+        self.exprun("merge", "elsewhere")
+        (run,) = self.names()
+        absent = f"the folder of {run} is not in this store; if the run was merged from another store, name that one with --store"
+        for words in (("resume", run, "run.steps=30"), ("fork", run, "run.steps=30"), ("export", run, "--huggingface", "out"),
+                      ("export", run, "--llmc", "out"), ("logs", run), ("sample", run), ("eval", run), ("eval", run, "--tokenizer", "x"),
+                      ("data head", "--run", run, "--step", "1")):
+            with self.subTest(words=words):
+                self.assertEqual(self.exprun(*words[0].split(), *words[1:], code=1).err, f"exprun: error: {words[0]}: {absent}\n")
+        self.assertIn(absent, self.exprun("tiny.toml", "model.init_from=" + run, code=2).err)
+        self.assertRegex(self.exprun("show", run).out, rf"\n# folder +runs/{run} \(not in this store\)\n")
+        self.assertIsNone(json.loads(self.exprun("show", run, "--json").out)["folder"])
+        self.assertIn("nothing to do: the run is finished", self.exprun("resume", run).err)
+        self.change_store("UPDATE attempt SET state = 'crashed'")
+        self.assertEqual(self.exprun("resume", run, code=1).err, f"exprun: error: resume: {absent}\n")
+        self.assertEqual(self.exprun("tiny.toml", "run.steps=20", code=1).err,
+                         f"exprun: error: launch: {absent}, or start a new run: exprun RECIPE --new\n")
+        self.exprun("export", run, "--tensorboard", "board")
+        self.exprun("rerun", run)
+
     def test_a_merged_run_does_not_hide_the_own_one_of_its_recipe(self):
         self.exprun("--store", "elsewhere", "tiny.toml")
         self.exprun("merge", "elsewhere")

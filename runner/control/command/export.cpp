@@ -16,6 +16,7 @@
 #include "control/command/criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/checkpoint_choice.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/huggingface_folder.h"
 #include "control/report/table.h"
@@ -90,6 +91,7 @@ Exported exported(const Store& store, const std::string& reference, const Folder
                   const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("export", request.step);
   RunRow run = find_run(store, globals.store, reference);
+  require_run_folder(globals.store, run.folder, "export");
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));

@@ -12,6 +12,7 @@
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/checkpoint_choice.h"
+#include "control/launch/run/present_folder.h"
 
 namespace exprun {
 namespace {
@@ -49,6 +50,7 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   const CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run(store, globals.store, words.reference);
+  require_run_folder(globals.store, run.folder, "fork");
   if (!joined) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);

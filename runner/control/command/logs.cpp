@@ -12,6 +12,7 @@
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/report/terminal.h"
 
 namespace exprun {
@@ -97,6 +98,7 @@ int run_logs(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
+  require_run_folder(globals.store, run.folder, "logs");
   const RunFolder folder = globals.store.run(run.folder);
   RunLog log(folder, static_cast<int>(rank));
   const std::string text = log.more(run.attempt);

@@ -13,6 +13,7 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/extended_run.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
 
@@ -95,6 +96,8 @@ Performed resume(const std::string& reference, const Words& overrides,
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });
+  if (run.state != RunState::finished || !overrides.empty())
+    require_run_folder(globals.store, run.folder, "resume");
   if (!joined && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
   RecipeText text = recipe_to_go_on_with(store, run, globals);
@@ -115,7 +118,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
   if (run.state == RunState::finished && !request.extends) {
-    print(run_result(reported_run(store, run), shown_folder(globals.store, run)));
+    print(run_result(reported_run(store, run), shown_folder(globals.store, run.folder)));
     log_info(why_nothing_is_to_do(run, before, globals));
     return {0, false};
   }

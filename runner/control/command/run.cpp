@@ -12,6 +12,7 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/run_details.h"
@@ -71,7 +72,8 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
       refuse_ended(store, launched.run);
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
-      print(run_result(reported_run(store, launched.run), shown_folder(folder, launched.run)));
+      print(
+          run_result(reported_run(store, launched.run), shown_folder(folder, launched.run.folder)));
       if (has_other_data(glance_at_data(resolved, folder.data()), launched.run, folder))
         log_warning(
             "the data that the recipe names is not what this run was trained on; --new trains on "

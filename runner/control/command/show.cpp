@@ -15,6 +15,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
 #include "control/report/run_details.h"
@@ -113,6 +114,7 @@ std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run)
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
   return {run,
           (folder.shown / run.folder).string(),
+          has_folder(folder, run.folder),
           object_of(store.attempt_text(run.id, run.attempt, "environment")),
           object_of(store.attempt_text(run.id, run.attempt, "libraries")),
           observed_attempts(store, run),
@@ -182,8 +184,9 @@ DatasetInfo facts_about(const std::string& what, const ResolvedRecipe& recipe,
     return glance.dataset_info;
   }
   const Store store = open_store(globals.store);
-  const RunFolder folder = globals.store.run(find_run(store, globals.store, what).folder);
-  return facts_of(PreparedData::load(folder.data()));
+  const std::string run = find_run(store, globals.store, what).folder;
+  require_run_folder(globals.store, run, "show");
+  return facts_of(PreparedData::load(globals.store.run(run).data()));
 }
 
 // Whether a length of the run or of its schedule is in epochs, which only the data tell.

@@ -268,11 +268,4 @@ void require_state(const std::string& who, const std::string& name) {
   throw Error(who + ": there is no state '" + name + "' (" + list + ")", ExitCode::bad_recipe);
 }
 
-std::string shown_folder(const StoreFolder& folder, const RunRow& run) {
-  std::error_code ignored;
-  return std::filesystem::exists(folder.run(run.folder).path, ignored)
-             ? (folder.shown / run.folder).string()
-             : "not in this store: the run was merged from another one, or its folder deleted";
-}
-
 }  // namespace exprun

@@ -82,7 +82,4 @@ std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& fo
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);
 
-// Where the run's folder is, in words.
-std::string shown_folder(const StoreFolder& folder, const RunRow& run);
-
 }  // namespace exprun

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "control/command/stored_runs.h"
 #include "control/data/shard_contents.h"
+#include "control/launch/run/present_folder.h"
 #include "recipe/quantities.h"
 #include "text/examples.h"
 #include "text/prepared_data.h"
@@ -111,6 +112,7 @@ std::vector<TrainedSample> examples_of(const PreparedData& data, const ResolvedR
 TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, choice.run);
+  require_run_folder(globals.store, run.folder, "data head");
   if (choice.step) require_step(run, *choice.step);
   const ResolvedRecipe recipe =
       resolve_stored(latest_recipe(store, globals.store, run), "data head", choice.run);

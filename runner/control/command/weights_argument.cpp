@@ -6,6 +6,7 @@
 #include "base/files/checkpoints.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/huggingface_model.h"
+#include "control/launch/run/present_folder.h"
 #include "recipe/toml/write.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/prepared_data.h"
@@ -52,6 +53,7 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                     "a config.json",
                 ExitCode::no_such_run);
   }
+  require_run_folder(globals.store, run_->folder, command);
   if (!tokenizer.empty()) require_no_tokenizer();
 }
 

@@ -11,6 +11,7 @@
 #include "control/launch/provenance.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/initial_weights.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/weights_meaning.h"
 #include "control/launch/trainer_program.h"
@@ -86,6 +87,8 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
 
 PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
                               const LaunchRequest& request, const std::optional<RunRow>& run) {
+  if (run)
+    require_run_folder(folder, run->folder, "launch", ", or start a new run: exprun RECIPE --new");
   DataGlance glance = require_at_first_sight(request, folder, !run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());

@@ -117,7 +117,9 @@ std::string details_as_comments(const RunDetails& details) {
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
-         comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
+         comment_line("in", run.working_directory) +
+         comment_line("folder",
+                      details.folder + (details.has_folder ? "" : " (not in this store)")) +
          comment_line("code", code(run)) +
          comment_line("machine", machine(run, details.environment)) +
          comment_line("gpus", gpus(details.environment)) +
@@ -142,7 +144,7 @@ ordered_json number_json(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json(shortest(value));
 }
 
-ordered_json run_json(const RunRow& run, const std::string& folder) {
+ordered_json run_json(const RunRow& run, const ordered_json& folder) {
   return {{"id", run.id},
           {"uid", run.uid},
           {"name", run.name},
@@ -216,7 +218,8 @@ ordered_json list(const Rows& rows, Form form) {
 }  // namespace
 
 ordered_json details_as_json(const RunDetails& details) {
-  ordered_json json = run_json(details.run, details.folder);
+  const ordered_json folder = details.has_folder ? ordered_json(details.folder) : ordered_json();
+  ordered_json json = run_json(details.run, folder);
   json["environment"] = details.environment;
   json["libraries"] = details.libraries;
   json["attempts"] = list(details.attempts, attempt_json);

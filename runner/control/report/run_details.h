@@ -14,6 +14,7 @@ namespace exprun {
 struct RunDetails {
   RunRow run;  // in its observed state
   std::string folder;
+  bool has_folder = true;  // a merged run has none here
   nlohmann::ordered_json environment, libraries;
   std::vector<AttemptRow> attempts;
   std::vector<SeriesRow> series;

@@ -21,14 +21,8 @@ namespace {
 using Kind = CheckpointChoice::Kind;
 
 Error nothing_to_look_at(const std::string& command, const std::string& run,
-                         const RunFolder& folder, const std::vector<std::string>& damaged) {
-  std::error_code ignored;
-  if (damaged.empty())
-    return Error(command + ": " + run + " has no checkpoint" +
-                 (std::filesystem::exists(folder.path, ignored)
-                      ? ""
-                      : ": its folder is not in this store; if the run was merged from another "
-                        "store, name that one with --store"));
+                         const std::vector<std::string>& damaged) {
+  if (damaged.empty()) return Error(command + ": " + run + " has no checkpoint");
   std::string text = command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
   return Error(text + "\n  restore one from a copy, or train again with `exprun rerun " +
@@ -57,7 +51,7 @@ std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
   }
-  throw nothing_to_look_at(command, run, folder, skipped);
+  throw nothing_to_look_at(command, run, skipped);
 }
 
 // "it has those of steps 80 and 100".

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/launch/run/checkpoint_choice.h"
+#include "control/launch/run/present_folder.h"
 #include "recipe/paths.h"
 #include "recipe/toml/write.h"
 #include "store/store.h"
@@ -45,6 +46,7 @@ std::string how_to_get(const std::string& words) {
 std::string help_for(const std::string& words, const StoreFolder& folder) {
   const std::string run = run_meant(words, folder);
   if (run.empty()) return how_to_get(words);
+  if (!has_folder(folder, run)) return without_folder(run);
   const auto checkpoints = complete_checkpoints(folder.run(run));
   if (checkpoints.empty()) return run + " has no checkpoint";
   const fs::path newest = folder.shown / run / "checkpoints" / checkpoints.front().path.filename();
