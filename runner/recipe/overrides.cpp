@@ -218,8 +218,13 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
-// Only the last counts: a script may put changes after its own, a person hardly means it. Tables
-// are merged, and what follows a ~key is not in vain.
+Diagnostic no_effect(const Override& last, const Override& before, const std::string& why) {
+  return warning(last.key_where, why + ", and this one counts",
+                 "'" + before.file->text + "' has no effect");
+}
+
+// Only the last counts, of a key and of two that exclude each other: a script may put changes after
+// its own, a person hardly means it. Tables are merged, and what follows a ~key is not in vain.
 void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeText& text,
                       const std::vector<Override>& parsed, const std::vector<std::string>& whole,
                       Diagnostics& diagnostics) {
@@ -232,13 +237,16 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
     const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
     const Schema* schema = schema_at(schemas, root, path);
     if (schema == nullptr || is_table(*schema)) continue;
+    const auto other = known.find(alternative_to(schemas, root, path));
+    if (other != known.end()) {
+      diagnostics.push_back(
+          no_effect(next, *other->second,
+                    "'" + next.key + "' and '" + other->second->key + "' exclude each other"));
+      known.erase(other);
+    }
     const auto [before, is_new] = known.try_emplace(path, &next);
     if (!is_new)
-      diagnostics.push_back({next.key_where,
-                             "'" + next.key + "' is given twice, and this one counts",
-                             "'" + before->second->file->text + "' has no effect",
-                             {},
-                             Severity::warning});
+      diagnostics.push_back(no_effect(next, *before->second, "'" + next.key + "' is given twice"));
     before->second = &next;
   }
 }

@@ -39,12 +39,6 @@ Diagnostic same_key(const SweepChange& change, const SweepChange& before) {
 
 }  // namespace
 
-std::string alternative_to(const std::string& path, const Table& root) {
-  const Schema* schema = schema_at(SchemaSet::embedded(), root, path);
-  if (schema == nullptr || !schema->contains("x-instead-of")) return "";
-  return join_path(parent_path(path), (*schema)["x-instead-of"].get<std::string>());
-}
-
 Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe) {
   const std::vector<std::string>& whole = recipe.overrides();
   const size_t first = whole.size() - point.size();
@@ -52,7 +46,7 @@ Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe) {
   std::map<std::string, const SweepChange*> known;
   for (size_t i = 0; i < point.size(); ++i) {
     const std::string path = key_of(whole[first + i]);
-    const auto other = known.find(alternative_to(path, recipe.root()));
+    const auto other = known.find(alternative_to(recipe.schemas(), recipe.root(), path));
     const bool is_reset = whole[first + i].starts_with('~');
     if (other != known.end() && !is_reset && !other->second->override.starts_with('~'))
       diagnostics.push_back(other_unit(point[i], *other->second));

@@ -12,9 +12,6 @@
 
 namespace exprun {
 
-// The path of the key that a recipe may have instead: batch.tokens of batch.sequences; else empty.
-std::string alternative_to(const std::string& path, const Table& root);
-
 // Of axes for one key only the last would count, and so of two keys of which a recipe has one. The
 // overrides of the recipe have the paths that the keys of the point mean, after others.
 Diagnostics given_twice(const SweepPoint& point, const ResolvedRecipe& recipe);

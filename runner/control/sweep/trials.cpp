@@ -232,7 +232,8 @@ class Survey {
           remove_key(axes_, change.override);
           for (const std::string& path :
                matching_paths(SchemaSet::embedded(), root, key_of(change.override)))
-            if (const std::string other = alternative_to(path, root); !other.empty())
+            if (const std::string other = alternative_to(SchemaSet::embedded(), root, path);
+                !other.empty())
               remove_key(axes_, other);
         }
     axes_.insert(axes_.end(), given.begin(), given.end());

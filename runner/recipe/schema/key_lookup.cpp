@@ -91,6 +91,12 @@ const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::
   return walk(schemas, root, path).schema;
 }
 
+std::string alternative_to(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  const Schema* schema = schema_at(schemas, root, path);
+  if (schema == nullptr || !schema->contains("x-instead-of")) return "";
+  return join_path(parent_path(path), (*schema)["x-instead-of"].get<std::string>());
+}
+
 bool is_user_named(const SchemaSet& schemas, const Table& root, const std::string& path) {
   return walk(schemas, root, path).freely;
 }

@@ -13,6 +13,9 @@ namespace exprun {
 // The schema of the key at a path, whether or not the recipe writes it; null if it is unknown.
 const Schema* schema_at(const SchemaSet& schemas, const Table& root, const std::string& path);
 
+// The path of the key that a recipe may have instead: batch.tokens of batch.sequences; else empty.
+std::string alternative_to(const SchemaSet& schemas, const Table& root, const std::string& path);
+
 // Whether a part of the path is a name that the user chose: [evaluation.NAME].
 bool is_user_named(const SchemaSet& schemas, const Table& root, const std::string& path);
 
