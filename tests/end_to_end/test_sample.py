@@ -160,7 +160,7 @@ class Sample(ExprunTest):
             return (f"{place}:1: error: the prompt has 'Z', which the tokenizer does not know\n    {text}\n    "
                     f"{'^' * len(text)} it knows only the characters of the text that it was made from\n")
         self.write("prompts.txt", "7\r\n\nZZ\r\n1\nsea Z\n")
-        for run in "characters", "vocabulary":
+        for run in "characters", "vocabulary", "model":
             for words in ("--prompt", "ZZ"), ("--prompt", "7", "--prompt", "ZZ"):
                 self.assertEqual(self.exprun("sample", run, *words, code=2).err, said("--prompt:1"))
             for form in (), ("--json",):

@@ -63,9 +63,23 @@ void WeightsArgument::require_no_tokenizer() const {
                 ExitCode::bad_recipe);
 }
 
-DatasetInfo WeightsArgument::facts() const {
-  if (!run_ || !tokenizer_.empty()) return {};
-  return dataset_info_of(globals_.store, *run_);
+const Tokenizer* WeightsArgument::tokenizer() {
+  if (loaded_) return loaded_.get();
+  if (!tokenizer_.empty())
+    loaded_ = load_vocabulary(tokenizer_);
+  else if (const auto own = run_ ? std::nullopt : tokenizer_of(word_))
+    loaded_ = load_vocabulary(*own);
+  return loaded_.get();
+}
+
+DatasetInfo WeightsArgument::facts() {
+  DatasetInfo facts = run_ ? dataset_info_of(globals_.store, *run_) : DatasetInfo{};
+  if (const Tokenizer* const known = tokenizer()) {
+    const DatasetInfo told = facts_of(*known);
+    facts.vocab_size = told.vocab_size;
+    facts.characters = told.characters;
+  }
+  return facts;
 }
 
 RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) const {
@@ -90,14 +104,13 @@ EvaluatedWeights WeightsArgument::located(RecipeText text) {
     const CheckpointFolder& checkpoint = checkpoint_->folder;
     return {std::move(text), "at step " + std::to_string(checkpoint.step) + " of " + run_->folder,
             globals_.store.run(run_->folder).path, checkpoint.path,
-            tokenizer_.empty() ? nullptr : load_vocabulary(tokenizer_)->to_json()};
+            tokenizer() ? tokenizer()->to_json() : nullptr};
   }
-  const auto tokenizer = tokenizer_.empty() ? tokenizer_of(word_) : std::optional(tokenizer_);
-  if (!tokenizer)
+  if (!tokenizer())
     throw Error(command_ + ": " + word_ +
                 " has no tokenizer that exprun reads; add tokenizer.json, or vocab.json and "
                 "merges.txt, or give --tokenizer PATH");
-  return {std::move(text), "of " + word_, {}, {}, load_vocabulary(*tokenizer)->to_json()};
+  return {std::move(text), "of " + word_, {}, {}, tokenizer()->to_json()};
 }
 
 }  // namespace exprun

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
 #include "store/store.h"
+#include "text/tokenizer.h"
 
 namespace exprun {
 
@@ -33,9 +35,9 @@ class WeightsArgument {
 
   const std::optional<RunRow>& run() const { return run_; }
 
-  // What its data tell of its recipe; nothing where another tokenizer is given, or they cannot be
-  // read, which the trainer tells.
-  DatasetInfo facts() const;
+  // What its data and its tokenizer tell of its recipe; of data that cannot be read nothing, which
+  // the trainer tells. Throws Error.
+  DatasetInfo facts();
 
   // With what recipe() made, judged. A run's checkpoint is held as long as this lives. Throws
   // Error.
@@ -45,6 +47,10 @@ class WeightsArgument {
   // Its recipe's data have none: they are shards of tokens.
   void require_no_tokenizer() const;
 
+  // The one that is given, or the folder's; null where its data have one, or there is none. Throws
+  // Error.
+  const Tokenizer* tokenizer();
+
   std::string command_, word_;
   std::filesystem::path tokenizer_;  // absolute: the working directory may change; or empty
   const Globals& globals_;
@@ -52,6 +58,7 @@ class WeightsArgument {
   std::optional<Store> store_;
   std::optional<RunRow> run_;
   std::optional<HeldCheckpoint> checkpoint_;
+  std::unique_ptr<const Tokenizer> loaded_;
 };
 
 }  // namespace exprun
