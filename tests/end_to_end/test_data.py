@@ -44,7 +44,8 @@ class Data(unittest.TestCase):
         result = subprocess.run([BUILD / "exprun", "data", *words], cwd=self.folder, input=text, capture_output=True,
                                 timeout=TIMEOUT, env={**os.environ, "NO_COLOR": "1"})
         self.assertEqual(result.returncode, code, result.stderr.decode())
-        return (result.stdout if code in (0, 1) and result.stdout else result.stderr).decode(errors="replace")
+        shown = {0: result.stdout or result.stderr, 1: result.stdout + result.stderr}.get(code, result.stderr)
+        return shown.decode(errors="replace")
 
     def test_prepare_once_and_look(self):
         (self.folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
@@ -292,7 +293,7 @@ class Data(unittest.TestCase):
                                "empty.bin: token shard: 'empty.bin' is empty; fetch or make it again\n"
                                "nanogpt.bin: does not begin with a shard's header; if it contains only uint16 tokens, "
                                "verify it with --format raw_uint16\n"
-                               "data: 'nothing.bin' does not exist\n")
+                               "exprun: error: data: 'nothing.bin' does not exist\n")
         self.assertIn("nothing says which tokenizer made 'nanogpt.bin'", self.data("head", "nanogpt.bin", code=2))
 
     def test_a_token_outside_of_the_vocabulary(self):
@@ -430,6 +431,14 @@ class Data(unittest.TestCase):
                           ("nothing.bin", False, "data: 'nothing.bin' does not exist")])
         found = json.loads(self.data("verify", "--json", "made/train_000000.bin"))
         self.assertEqual(found, [{"path": "made/train_000000.bin", "good": True, "finding": good}])
+
+    def test_what_verify_cannot_look_at_is_an_error(self):
+        (self.folder / "empty").mkdir()
+        words = [BUILD / "exprun", "data", "verify", "nothing", "empty"]
+        result = subprocess.run(words, cwd=self.folder, text=True, capture_output=True, timeout=TIMEOUT)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertEqual(result.stderr, "exprun: error: data: 'nothing' does not exist\n"
+                                        "exprun: error: data: 'empty' has no token shards (*.bin); exprun data prepare makes some\n")
 
     def test_names_do_nothing_to_a_terminal(self):
         if not has_terminals():

@@ -5,6 +5,7 @@
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "control/command/arguments.h"
 #include "control/command/data.h"
@@ -55,7 +56,9 @@ class Verification {
 
   void of_path(const fs::path& path) try {
     const ListedShards listed = list_shards({path.string()});
-    for (const std::string& problem : listed.problems) tell_problem(path, problem);
+    const bool is_there = !listed.folders.empty() || !listed.shards.empty();
+    for (const std::string& problem : listed.problems)
+      is_there ? tell(path, {false, problem}, problem) : tell_error(path, problem);
     const auto set = listed.folders.empty() || !listed.folders.front()->is_set()
                          ? nullptr
                          : listed.folders.front();
@@ -68,10 +71,10 @@ class Verification {
            problem.empty() ? finding_on_contents(shard, format_) : Finding{false, problem});
     }
   } catch (const Error& unreadable) {
-    tell_problem(path, unreadable.what());
+    tell_error(path, unreadable.what());
   } catch (const fs::filesystem_error& error) {
-    tell_problem(path,
-                 "data: cannot look through '" + path.string() + "': " + error.code().message());
+    tell_error(path,
+               "data: cannot look through '" + path.string() + "': " + error.code().message());
   }
 
   // Lines were printed as they were found.
@@ -84,9 +87,11 @@ class Verification {
  private:
   using ProblemsByName = std::map<std::string, std::string>;
 
-  // One that names its path itself.
-  void tell_problem(const fs::path& path, const std::string& problem) {
-    tell(path, {false, problem}, problem);
+  // Why nothing was verified at the path, which it names itself.
+  void tell_error(const fs::path& path, const std::string& why) {
+    if (as_json_) return tell(path, {false, why});
+    log(LogLevel::error, why);
+    found_problems_ = true;
   }
 
   void tell(const fs::path& path, const Finding& finding) {
