@@ -7,12 +7,9 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "base/suggest.h"
 #include "control/command/offer.h"
+#include "control/command/unknown_option.h"
 #include "control/report/terminal.h"
-#include "recipe/override_value.h"
-#include "recipe/schema/key_lookup.h"
-#include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
 
@@ -71,19 +68,6 @@ std::string help_line(std::string left, const std::string& help) {
   left = "  " + left;
   left += left.size() < kHelpColumn ? std::string(kHelpColumn - left.size(), ' ') : "  ";
   return left + wrapped(help, kHelpColumn, left.size()) + '\n';
-}
-
-// "'run.length="3 epochs"'": the change with this value, or with VALUE for none or where the
-// synonym's note says that the key means another quantity; the key and the note where the value
-// cannot be one of it.
-std::string written_change(const std::string& key, const Schema& schema, const std::string& value,
-                           std::string_view note) {
-  const bool counts_epochs = note.find("epochs") != note.npos;
-  const bool is_other_quantity = !note.empty() && !note.starts_with(", as in");
-  if (value.empty() || is_other_quantity) return "'" + key + "=VALUE'" + std::string(note);
-  const auto meant = override_value_meant(schema, value, counts_epochs ? "epochs" : "");
-  if (!meant && !note.empty()) return "'" + key + "'" + std::string(note);
-  return "'" + key + '=' + meant.value_or(value) + "'";
 }
 
 // "--csv" of "-c,--csv"
@@ -151,57 +135,12 @@ struct Arguments::Impl {
       if (words->empty()) refuse(name + " is missing");
   }
 
-  // CLI11 names what it could not place; the nearest option is ours to say.
+  // CLI11 names what it could not place.
   [[noreturn]] void refuse_extras() const {
     const std::string extra = app.remaining().front();
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
-    const std::string option = extra.substr(0, extra.find('='));
-    auto near = option_synonym(option, places.option_names());
-    if (const std::string meant = subcommand_for(option); !near && !meant.empty())
-      refuse("unknown option '" + extra + "'; did you mean '" + meant + "'?");
-    const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
-    if (const std::string note = reads_recipe ? option_note(option) : ""; !near && !note.empty())
-      refuse("unknown option '" + extra + "'" + note);
-    if (!near && usage.find("key=") != std::string::npos)
-      if (const auto change = change_for(option, extra))
-        refuse("unknown option '" + extra + "'; did you mean " + *change + "?");
-    if (!near) near = nearest(option, places.option_names());
-    refuse("unknown option '" + extra + "'" + (near ? "; did you mean '" + *near + "'?" : ""));
-  }
-
-  // "exprun sweep ls" of "--list"; empty where the command has none like it.
-  std::string subcommand_for(const std::string& option) const {
-    const Command* parent = find_command(commands(), command());
-    if (!parent || !parent->subcommands) return "";
-    const std::string word = option.substr(std::min(option.size(), option.find_first_not_of('-')));
-    for (const Command& each : parent->subcommands())
-      if (word == each.name || command_synonym(word, {each.name}) != "")
-        return "exprun " + command() + ' ' + each.name;
-    return "";
-  }
-
-  // "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
-  // no key of a recipe is meant, or of a sample where the command takes those.
-  std::optional<std::string> change_for(const std::string& option, const std::string& extra) const {
-    std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
-    std::replace(key.begin(), key.end(), '-', '_');
-    const SchemaSet& schemas = SchemaSet::embedded();
-    const std::string value = extra == option ? "" : extra.substr(option.size() + 1);
-    const KeySynonym* synonym = key_synonym(key);
-    if (command() == "sample" || command() == "eval") {
-      constexpr std::string_view kTable = "evaluation.sample.";
-      if (synonym && std::string_view(synonym->path).starts_with(kTable))
-        key = synonym->path + kTable.size();
-      const Schema* const known = schema_at(schemas, {}, std::string(kTable) + key);
-      if (known == nullptr || command() != "sample") return std::nullopt;
-      return written_change(key, *known, value, "");
-    }
-    if (const auto paths = matching_paths(schemas, {}, key); !paths.empty())
-      return written_change(key, *schema_at(schemas, {}, paths.front()), value, "");
-    if (!synonym || !*synonym->path) return std::nullopt;
-    const Schema* const known = schema_at(schemas, {}, synonym->path);
-    if (known == nullptr) return std::nullopt;
-    return written_change(synonym->path, *known, value, synonym->note);
+    refuse("unknown option '" + extra + "'" +
+           advice_on_option(extra, command(), usage, places.option_names()));
   }
 };
 

@@ -1,0 +1,102 @@
+#include "control/command/unknown_option.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/suggest.h"
+#include "control/command/command.h"
+#include "recipe/override_value.h"
+#include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
+
+namespace exprun {
+namespace {
+
+// "'run.length="3 epochs"'": the change with this value, or with VALUE for none or where the
+// synonym's note says that the key means another quantity; the key and the note where the value
+// cannot be one of it.
+std::string written_change(const std::string& key, const Schema& schema, const std::string& value,
+                           std::string_view note) {
+  const bool counts_epochs = note.find("epochs") != note.npos;
+  const bool is_other_quantity = !note.empty() && !note.starts_with(", as in");
+  if (value.empty() || is_other_quantity) return "'" + key + "=VALUE'" + std::string(note);
+  const auto meant = override_value_meant(schema, value, counts_epochs ? "epochs" : "");
+  if (!meant && !note.empty()) return "'" + key + "'" + std::string(note);
+  return "'" + key + '=' + meant.value_or(value) + "'";
+}
+
+// "exprun sweep ls" of "--list"; empty where the command has none like it.
+std::string subcommand_for(const std::string& command, const std::string& option) {
+  const Command* parent = find_command(commands(), command);
+  if (!parent || !parent->subcommands) return "";
+  const std::string word = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+  for (const Command& each : parent->subcommands())
+    if (word == each.name || command_synonym(word, {each.name}) != "")
+      return "exprun " + command + ' ' + each.name;
+  return "";
+}
+
+// Of a key of [evaluation.sample], or of its beginning, where no option begins so too.
+std::optional<std::string> sample_change_for(std::string key, const KeySynonym* synonym,
+                                             const std::string& value,
+                                             const std::vector<std::string>& options) {
+  constexpr std::string_view kTable = "evaluation.sample.";
+  if (synonym && std::string_view(synonym->path).starts_with(kTable))
+    key = synonym->path + kTable.size();
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const auto written = [&](const std::string& name) -> std::optional<std::string> {
+    const Schema* const known = schema_at(schemas, {}, std::string(kTable) + name);
+    return known ? std::optional(written_change(name, *known, value, "")) : std::nullopt;
+  };
+  if (const auto whole = written(key)) return whole;
+  std::vector<std::string> names = options;
+  for (std::string& name : names) name.erase(0, name.find_first_not_of('-'));
+  for (const auto& [name, schema] : schemas.find("evaluation", "sample")->at("properties").items())
+    names.push_back(name);
+  const auto begun = name_begun(key, names);
+  return begun ? written(*begun) : std::nullopt;
+}
+
+// "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
+// no key of a recipe is meant, or of a sample where the command takes those.
+std::optional<std::string> change_for(const std::string& word, const std::string& option,
+                                      const std::string& command,
+                                      const std::vector<std::string>& options) {
+  std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+  std::replace(key.begin(), key.end(), '-', '_');
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const std::string value = word == option ? "" : word.substr(option.size() + 1);
+  const KeySynonym* synonym = key_synonym(key);
+  if (command == "eval") return std::nullopt;
+  if (command == "sample") return sample_change_for(key, synonym, value, options);
+  if (const auto paths = matching_paths(schemas, {}, key); !paths.empty())
+    return written_change(key, *schema_at(schemas, {}, paths.front()), value, "");
+  if (!synonym || !*synonym->path) return std::nullopt;
+  const Schema* const known = schema_at(schemas, {}, synonym->path);
+  if (known == nullptr) return std::nullopt;
+  return written_change(synonym->path, *known, value, synonym->note);
+}
+
+}  // namespace
+
+std::string advice_on_option(const std::string& word, const std::string& command,
+                             const std::string& usage, const std::vector<std::string>& options) {
+  const std::string option = word.substr(0, word.find('='));
+  auto near = option_synonym(option, options);
+  if (!near) {
+    if (const std::string meant = subcommand_for(command, option); !meant.empty())
+      return "; did you mean '" + meant + "'?";
+    const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
+    if (const std::string note = reads_recipe ? option_note(option) : ""; !note.empty())
+      return note;
+    if (usage.find("key=") != std::string::npos)
+      if (const auto change = change_for(word, option, command, options))
+        return "; did you mean " + *change + "?";
+    near = nearest(option, options);
+  }
+  return near ? "; did you mean '" + *near + "'?" : "";
+}
+
+}  // namespace exprun
