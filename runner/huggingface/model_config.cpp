@@ -132,7 +132,7 @@ bool slides_unlisted(Config& config, const std::string& type, int64_t num_layers
   const double first = config.number("max_window_layers", 28);
   if (first > 0 && first < static_cast<double>(num_layers))
     config.obstacles.push_back(config.said("max_window_layers") +
-                               ": only the layers after these use a sliding window");
+                               ": only the layers beyond that number use a sliding window");
   return first <= 0;
 }
 

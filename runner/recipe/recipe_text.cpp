@@ -224,7 +224,8 @@ RecipeText RecipeText::from_json(const std::string& text) {
     recipe.stored = json.value("stored", size_t{0});
     recipe.implied = json.value("implied", size_t{0});
     recipe.found_out = json.value("found_out", size_t{0});
-    if (recipe.files.empty()) throw Error("recipe: the stored recipe has no file");
+    if (recipe.files.empty())
+      throw Error("recipe: the stored recipe is damaged: it contains no recipe file");
     return recipe;
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("recipe: the stored recipe is damaged: ") + json_problem(error));

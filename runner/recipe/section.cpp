@@ -39,7 +39,7 @@ void convert(const std::string& path, const Value& value, std::string& to) {
 void convert(const std::string& path, const Value& value, Period& to) {
   const auto* text = value.as<std::string>();
   const auto period = text == nullptr ? std::nullopt : parse_period(*text);
-  if (!period) wrong(path, "a period", value);
+  if (!period) wrong(path, "a duration", value);
   to = *period;
 }
 

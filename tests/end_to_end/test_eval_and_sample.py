@@ -168,7 +168,7 @@ class EvalAndSample(ExprunTest):
                                                'train = "made/train_*.bin"\nvalidation = "made/validation_*.bin"'))
         self.exprun("shards.toml", "vocab_size=262", "steps=2", "name=shards")
         perplexity = ("eval", "shards", "evaluation.perplexity.path=text.txt")
-        self.assertIn("--tokenizer of `exprun eval` and `exprun sample`", self.exprun(*perplexity, code=2).err)
+        self.assertIn("--tokenizer in `exprun eval` and `exprun sample`", self.exprun(*perplexity, code=2).err)
         found = {self.exprun(*perplexity, "--tokenizer", path).out for path in ("words", "words/tokenizer.json")}
         self.assertEqual(len(found), 1)
         self.assertIn("step 2: perplexity/bits_per_byte ", found.pop())

@@ -51,7 +51,7 @@ Base latest_plain_run(const StoreFolder& folder) {
 
 std::string meant_subcommand(const std::string& word) {
   if (word == "rm" || word == "delete" || word == "remove")
-    return "; remove its runs with exprun rm";
+    return "; to remove the runs of a sweep, use exprun rm --sweep ID";
   return meant_command_or_recipe(sweep_commands(), word, "exprun sweep --help");
 }
 

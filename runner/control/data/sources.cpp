@@ -381,7 +381,7 @@ Diagnostics repeated_text(const SplitSources& sources) {
     if (same && !known.insert(*same).second)
       return {{source.where,
                "'" + source.file.string() + "' is named twice, and its text is read twice",
-               "remove one of them",
+               "remove one of the two",
                {},
                Severity::warning}};
   }

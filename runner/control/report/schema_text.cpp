@@ -38,7 +38,7 @@ std::string bounds(const Schema& schema) {
 }
 
 std::string period_text(const Schema& schema) {
-  return "period in " + alternatives(schema["x-period"].get<std::vector<std::string>>()) +
+  return "duration in " + alternatives(schema["x-period"].get<std::vector<std::string>>()) +
          (schema.contains("exclusiveMinimum") ? ", > 0" : "");
 }
 

@@ -18,7 +18,7 @@ std::string component_text(const SchemaSet& schemas, const std::string& kind,
 
 // What a key's schema allows, in words.
 
-// "integer >= 1", "\"adam\" or \"lion\"", "period in steps or epochs, > 0".
+// "integer >= 1", "\"adam\" or \"lion\"", "duration in steps or epochs, > 0".
 std::string values_text(const Schema& schema);
 
 // A JSON value of a schema, as a recipe has it.

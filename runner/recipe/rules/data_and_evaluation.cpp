@@ -236,9 +236,9 @@ void text_has_tokenizer(const RuleInput& input, Diagnostics& diagnostics) {
       diagnostics.push_back(clash(input.root,
                                   {join_path(path, "type"), "dataset.type", "dataset.tokenizer"},
                                   "[" + path + "] needs a tokenizer, but token_shards has none",
-                                  "name the tokenizer that made the tokens (dataset.tokenizer; "
-                                  "--tokenizer of `exprun eval` and `exprun sample`), or remove "
-                                  "this table"));
+                                  "name the tokenizer that made the tokens (with "
+                                  "dataset.tokenizer, or with --tokenizer in `exprun eval` and "
+                                  "`exprun sample`), or remove this table"));
 }
 
 // These tokenizers have no token that begins a text by itself.

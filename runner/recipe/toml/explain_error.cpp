@@ -133,7 +133,7 @@ constexpr Wording kWordings[] = {
     {"expected value", "a value is missing"},
     {"expected a comment or whitespace", "the line must end after the value"},
     {"control characters other than TAB", "the string does not end on this line"},
-    {"encountered end-of-file", "the text ends too early"},
+    {"encountered end-of-file", "the input ends too early"},
     {"existing table as dotted", "the table of this key is already defined above"},
 };
 

@@ -201,7 +201,7 @@ void TrainingStep::check_initial_loss(double loss) const {
   if (!expected || std::abs(loss - *expected) <= kTolerance * *expected) return;
   throw pipeline_.recipe.section("run").error(
       "expect_initial_loss",
-      "the loss of the first step is " + shortest(loss) + ", not within 5 % of " +
+      "the loss of the first step is " + shortest(loss) + ", not within 5% of " +
           shortest(*expected),
       "the initial weights or the vocabulary are not what the recipe assumes");
 }

@@ -161,7 +161,7 @@ TEST_CASE("hellaswag: files that are none say where") {
   CHECK(mistake("").ends_with("has no examples"));
   CHECK(mistake("{\"ctx\": \"a\"}\n").starts_with("line 1 of '"));
   CHECK(mistake("{\"ctx\": \"a\", \"endings\": [\"b\"], \"label\": 1}\n")
-            .ends_with("has a label that is not one of its endings"));
+            .ends_with("has a label that refers to none of its endings"));
   CHECK(mistake(kExample) == "");
 }
 

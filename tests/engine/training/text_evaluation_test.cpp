@@ -246,7 +246,7 @@ TEST_CASE("completion: mistakes of a file say where") {
   CHECK(of("{\"goal\": \"a\", \"sol1\": \"b\", \"sol2\": \"c\", \"label\": \"x\"}\n") ==
         " has a label that is not a number");
   CHECK(of("{\"question\": \"a\", \"choices\": {\"text\": [\"b\"], \"label\": [\"A\"]}, "
-           "\"answerKey\": \"B\"}\n") == " has a label that is not one of its endings");
+           "\"answerKey\": \"B\"}\n") == " has a label that refers to none of its endings");
 }
 
 TEST_CASE("perplexity and completion: ranks divide the work and find the same") {

@@ -285,8 +285,8 @@ TEST_CASE("data: a text that begins like something else is found before it is pr
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].message == "data: '" + path +
                                    "' begins with a line that is a JSON object, but the recipe "
-                                   "gives no format; write format = \"json_lines\", or read it as "
-                                   "it is with format = \"text\"");
+                                   "gives no format; write format = \"json_lines\", or set format "
+                                   "= \"text\" to read it as is");
 }
 
 TEST_CASE("data: keys that are about no source are told") {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kAll = "validation_fraction = 0.0\n";
-const std::string kAsItIs = ", or read it as it is with format = \"text\"";
+const std::string kAsItIs = ", or set format = \"text\" to read it as is";
 
 std::string read(const fs::path& path, const fs::path& store, const std::string& more = "") {
   return text_of(prepare(path, store, kAll + more).train);

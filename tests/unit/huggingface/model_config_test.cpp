@@ -94,7 +94,7 @@ TEST_CASE("config.json: Qwen's sliding window is of all layers, of none, or refu
   CHECK_FALSE(slides(R"("use_sliding_window": false, "layer_types": [)" + each + "]"));
   CHECK(refusal(qwen(R"("use_sliding_window": true, "max_window_layers": 1)").c_str()) ==
         "huggingface: 'config.json' describes a model that exprun does not support:\n"
-        "  max_window_layers is 1: only the layers after these use a sliding window");
+        "  max_window_layers is 1: only the layers beyond that number use a sliding window");
 }
 
 TEST_CASE("config.json: a name that is there twice is refused, and what is no object") {

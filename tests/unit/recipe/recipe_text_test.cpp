@@ -121,7 +121,7 @@ TEST_CASE("load: overrides are numbered as they were typed, behind those of a ru
 
 TEST_CASE("load: a damaged stored recipe says so") {
   CHECK_THROWS_WITH_AS(RecipeText::from_json("{\"files\": [], \"overrides\": []}"),
-                       "recipe: the stored recipe has no file", Error);
+                       "recipe: the stored recipe is damaged: it contains no recipe file", Error);
   CHECK_THROWS_AS(RecipeText::from_json("{"), Error);
   CHECK_THROWS_AS(RecipeText::from_json("{\"files\": 3, \"overrides\": []}"), Error);
 }

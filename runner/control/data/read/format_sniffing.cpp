@@ -166,7 +166,7 @@ std::string content_extension(const fs::path& file) {
 
 void refuse_other_format(StreamBuffer& buffer, const fs::path& file) {
   const auto refuse = [&](const std::string& what, const std::string& remedy) {
-    throw refusal(file, what, remedy + ", or read it as it is with format = \"text\"");
+    throw refusal(file, what, remedy + ", or set format = \"text\" to read it as is");
   };
   if (is_tar(buffer)) refuse("is a tar archive", "extract it and give the files in it");
   if (is_shard(buffer))

@@ -92,7 +92,7 @@ class MultipleChoice final : public Evaluation {
   ChoiceExample parse(const std::string& text, int64_t line) const try {
     ChoiceExample example = file_.parse(parse_json<json>(text), line);
     if (example.label >= example.endings.size())
-      throw Error("has a label that is not one of its endings");
+      throw Error("has a label that refers to none of its endings");
     return example;
   } catch (const json::exception&) {
     throw unreadable(line, "is not a " + file_.title + " example");
