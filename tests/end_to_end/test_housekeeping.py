@@ -269,9 +269,9 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("gc", "--data").err, "exprun: deleted nothing from disk\n")
         self.exprun("rm", "@last")
         self.assertRegex(self.exprun("gc", "--data", "--dry-run").err,
-                         r"exprun: would delete one removed run and one unused data set \([0-9.]+ .iB\) from disk\n\Z")
+                         r"exprun: would delete one removed run and one unused dataset \([0-9.]+ .iB\) from disk\n\Z")
         self.assertEqual(sets(), [made])
-        self.assertRegex(self.exprun("gc", "--data").err, r"exprun: deleted one removed run and one unused data set "
+        self.assertRegex(self.exprun("gc", "--data").err, r"exprun: deleted one removed run and one unused dataset "
                          r"\([0-9.]+ .iB\) from disk(; the store's database is .* smaller)?\n\Z")
         self.assertEqual(sets(), [])
         self.exprun(*words)

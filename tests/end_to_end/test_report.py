@@ -116,7 +116,7 @@ class Names(MadeRuns):
 
     def test_different_data_are_told_of_the_rows_that_are_shown(self):
         self.change_store("UPDATE run SET data_fingerprint = 'other' WHERE id = 3")
-        warning = "these runs were trained on 2 different data sets, so their losses may not be comparable"
+        warning = "these runs were trained on 2 different datasets, so their losses may not be comparable"
         for words, warns in (((), True), (("--top", "3"), False), (("--reverse", "--top", "1"), False), (("--reverse", "--top", "2"), True),
                              (("--group-by", "lr"), True), (("--group-by", "lr", "--top", "1"), False)):
             self.assertEqual(self.exprun("report", *words).err, f"exprun: warning: {warning}\n" * warns, words)
@@ -152,7 +152,7 @@ class Report(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         self.assertEqual(self.exprun("report").err, "")
         self.exprun("tiny.toml", "steps=2", "dataset.path=other.txt")
-        self.assertEqual(self.exprun("report").err, "exprun: warning: these runs were trained on 2 different data sets, so their "
+        self.assertEqual(self.exprun("report").err, "exprun: warning: these runs were trained on 2 different datasets, so their "
                                                     "losses may not be comparable\n")
         self.assertEqual(self.exprun("report", "--csv").err, "")
 

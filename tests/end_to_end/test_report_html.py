@@ -103,7 +103,7 @@ class Page(PageTest):
         self.assertEqual(self.page.value(shown), "")
         self.change_store("UPDATE run SET data_fingerprint = 'other' WHERE id = 1")
         self.open()
-        self.assertEqual(self.page.value(shown), "these runs were trained on 2 different data sets, so their losses may not be comparable")
+        self.assertEqual(self.page.value(shown), "these runs were trained on 2 different datasets, so their losses may not be comparable")
 
     def test_curves_are_those_of_the_store(self):
         self.open()

@@ -124,7 +124,7 @@ class Run(ExprunTest):
         self.assertNotIn(said, self.exprun(*words).err)
         text.write_text("whether it is nobler in the mind to suffer\n" * 200)
         self.assertIn(said, self.exprun(*words).err)
-        different = "these runs were trained on 2 different data sets, so their losses may not be comparable"
+        different = "these runs were trained on 2 different datasets, so their losses may not be comparable"
         self.assertIn(different, self.exprun("sweep", *words, "lr=1e-2,2e-2").err)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
 

@@ -176,7 +176,7 @@ exprun: next:
     def test_the_learning_rate_and_the_formula_of_mfu_are_shown_on_demand(self):
         lines, states = self.run_shown("-v", "metrics.peak_tflops=1", columns=140)
         self.assertIn("  lr 0.01000  ", self.last_step(states).replace("lr LOSS", "lr 0.01000"))
-        self.assertRegex("\n".join(lines), r"MFU [\d.]+ % \(convention P, peak 1 TFLOP/s\)")
+        self.assertRegex("\n".join(lines), r"MFU [\d.]+% \(convention P, peak 1 TFLOP/s\)")
         lines, _ = self.run_shown_again("--new", "metrics.peak_tflops=1", columns=140)
         self.assertNotIn("MFU", "\n".join(lines))
 

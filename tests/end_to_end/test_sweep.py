@@ -262,7 +262,7 @@ class Sweep(SweepCrashes):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2")
         self.exprun("tiny.toml", "lr=2e-3", "steps=2")
         said = self.exprun(*line).err
-        self.assertRegex(said, r"exprun: sweep of 3 trials, 2 of them to run, about <?\d+ s if run one after another\n")
+        self.assertRegex(said, r"exprun: sweep of 3 trials, 2 of them still to run, about <?\d+ s if run one after another\n")
         self.assertEqual(re.findall(r"\[(\d)/3\] \S+ finished", said), ["1", "3"])
         again = self.exprun(*line).err
         self.assertTrue(again.startswith("exprun: sweep of 3 trials, all finished\nexprun: 3 of 3 trials finished\n"), again)
@@ -444,7 +444,7 @@ class Sweep(SweepCrashes):
         plain = self.exprun("sweep", "show", "1").out
         self.assertRegex(plain, r"(?s)\Atrial +lr +seed +state .*\n    1  0.001     1  finished .*"
                                 r"\nsweep 1 of tiny: finished, 4 of 4 trials finished\n"
-                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+ %; unexplained: \d+ % \(interactions and noise\)\n\n"
+                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+%; unexplained: \d+% \(interactions and noise\)\n\n"
                                 r"mean ± standard deviation over seeds, best first:\n *lr  best val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
         self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))
@@ -477,7 +477,7 @@ class Sweep(SweepCrashes):
         self.assertNotIn("in the background", said)
         self.assertRegex(said, r"\nexprun: the trials that finished, best first:\n *lr  best val/loss  at step  +time  run\n")
         ahead = self.exprun(*line[:2], "lr=1e-2,1e-3,1e-4", *line[3:], "--dry-run").err
-        self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them to run, about [^ ]+ (ms|s)\n\Z")
+        self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them still to run, about [^ ]+ (ms|s)\n\Z")
 
     def test_a_sweep_that_goes_on_in_the_background_shows_what_is_new_in_its_log(self):
         texts = [""]

@@ -54,7 +54,7 @@ const char* meaning(ExitCode code) {
       return "saved; run the same command again";
     case ExitCode::interrupted_int:
     case ExitCode::interrupted_term:
-      return "saved after a signal; the same command continues";
+      return "saved after a signal; run the same command to continue";
   }
   return "";
 }

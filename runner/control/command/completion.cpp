@@ -126,7 +126,7 @@ int run_completion(const Words& words, const Globals&) {
   arguments.word("bash|zsh|fish", shell, "the shell", offer::one_of({"bash", "zsh", "fish"}))
       .form("", "in ~/.bashrc: source <(exprun completion bash)")
       .form("", "in ~/.zshrc: source <(exprun completion zsh)")
-      .form("", "in ~/.config/fish/config.fish: exprun completion fish | source")
+      .form("", "in config.fish: exprun completion fish | source")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun completion bash", "print the script");
   if (!arguments.parse(words)) return 0;

@@ -192,7 +192,7 @@ int run_data_fetch(const Words& words, const Globals&) {
   TableFormat format;
   Arguments arguments(
       "data fetch [NAME]",
-      "Fetches a public data set, or lists all. If it is stopped, run it again to continue. "
+      "Fetches a public dataset, or lists all of them. If it is stopped, run it again to continue. "
       "Proxies are taken from http_proxy, https_proxy and no_proxy; EXPRUN_MIRROR is the address "
       "of a server to ask instead.");
   arguments.optional_word("NAME", name, "a name from the list", offered_sets)
@@ -202,7 +202,7 @@ int run_data_fetch(const Words& words, const Globals&) {
       .number("--retries", retries, "retries for each file (default: 5)")
       .flag("--no-checksum", no_checksum,
             "accept files that differ from the published size and SHA-256")
-      .flag("--dry-run", dry_run, "list the files and their addresses only")
+      .flag("--dry-run", dry_run, "only list the files and their addresses")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})
       .example("exprun data fetch fineweb10b --shards 10", "a billion tokens");

@@ -152,7 +152,7 @@ int run_data_head(const Words& words, const Globals& globals) {
               "a BPE vocabulary; prepared folders include their own", offer::files)
       .exit_codes(kReadsRuns)
       .example("exprun data head data/corpus --tokens 64", "as text")
-      .example("exprun data head data/corpus --ids", "print token ids")
+      .example("exprun data head data/corpus --ids", "as token ids")
       .example("exprun data head --run @last --step 1", "what the first update trained on");
   if (!arguments.parse(words)) return 0;
   require_one_source(paths, choice);

@@ -138,8 +138,8 @@ int run_data_info(const Words& words, const Globals&) {
   TableFormat format;
   Arguments arguments(
       "data info PATH...",
-      "Describes files of tokens (format, counts, range) and what prepared folders were made from. "
-      "Supports shards of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
+      "Describes token shards (format, counts, range) and shows what prepared folders were made "
+      "from. Supports the formats of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--histogram", most, "list the N most frequent tokens instead")
       .option("--vocabulary", "PATH", vocabulary, "a BPE vocabulary, to show tokens as text",

@@ -157,8 +157,8 @@ int run_eval(const Words& words, const Globals& globals) {
   Arguments arguments(
       "eval RUN|DIR [evaluation.NAME.key=value...]",
       "Evaluates a run's newest checkpoint or another one, and records the results as "
-      "eval/METRIC. For a HuggingFace folder, or if a setting of the run's own "
-      "evaluations is changed, the results are only printed.");
+      "eval/METRIC. For a HuggingFace folder, the results are only printed; the same is true if "
+      "a setting of the run's own evaluations is changed, unless --as is given.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)

@@ -240,13 +240,13 @@ int run_export(const Words& words, const Globals& globals) {
               offer::one_of({"best", "last"}))
       .option("--dtype", "TYPE", folder.dtype,
               "with --huggingface or --llmc: the number format of the weights: fp32 (default), "
-              "bf16 or fp16 (fp16 not for llm.c)")
+              "bf16 or, except for llm.c, fp16")
       .flag("--adapter", folder.adapter_only,
             "with --huggingface: write only the adapter of a run with [model.lora], in peft's "
             "format; without this flag it is merged into the weights")
       .note(
-          "If transformers does not support its architecture, a model is written with exprun's "
-          "tensor names; README.md in the folder lists the recipe keys that cause this.")
+          "If transformers does not support a model's architecture, the model is written with "
+          "exprun's tensor names; README.md in the folder lists the recipe keys that cause this.")
       .exit_codes(kReadsRuns)
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script")

@@ -94,7 +94,7 @@ std::string from_disk(const Found& found) {
   };
   add(found.removed.size(), "removed run");
   add(found.data.size(), "unfinished data folder");
-  add(found.unused.size(), "unused data set");
+  add(found.unused.size(), "unused dataset");
   if (what.empty()) return "nothing from disk";
   return listed(what) + " (" + binary_bytes(static_cast<double>(found.bytes)) + ") from disk";
 }
@@ -193,9 +193,11 @@ int run_gc(const Words& words, const Globals& globals) {
       "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
       "was killed, and shrinks the store. You can run it while runs are training.");
   arguments
-      .words("RUN...", wanted.references,
-             "with --archived: only these runs, not all that have ended; deletes no removed runs",
-             offer::runs)
+      .words(
+          "RUN...", wanted.references,
+          "with --archived: only these runs, instead of all that have ended; no removed runs are "
+          "deleted then",
+          offer::runs)
       .flag("--dry-run", wanted.dry_run, "only report what would be done")
       .flag(
           "--archived", wanted.archived,

@@ -27,7 +27,7 @@ constexpr const char* kOptions =
     "  key=value      TOML; strings and durations need no quotes: warmup=\"20 steps\"\n"
     "  a.b.key=value  where the key alone is ambiguous\n"
     "  '~key'         reset to the default; the quotes protect ~ from the shell\n"
-    "  +a.name.key=v  set a key of a table that you name; the '+' is optional\n"
+    "  +a.name.key=v  set a key of a table whose name you choose; '+' is optional\n"
     "\n"
     "Exit codes:\n";
 
@@ -41,13 +41,13 @@ constexpr const char* kTail =
     "  XDG_CACHE_HOME folder for caches: plans, kernel choices\n"
     "\n"
     "Examples:\n"
-    "  exprun recipes/quickstart.toml            train; Ctrl-C saves and stops; the\n"
-    "                                            same command continues it\n"
+    "  exprun recipes/quickstart.toml            train; Ctrl-C saves and stops; run\n"
+    "                                            the same command to continue\n"
     "  exprun recipes/quickstart.toml lr=3e-4    with a different learning rate\n"
     "  exprun sweep recipes/quickstart.toml lr=1e-4,3e-4,1e-3\n"
     "  exprun report                             compare the runs\n"
     "\n"
-    "exprun COMMAND --help explains a command, exprun schema the keys of recipes.\n";
+    "exprun COMMAND --help explains a command; exprun schema explains recipe keys.\n";
 
 std::string exit_code_line(std::string code, const char* meaning) {
   code.resize(15, ' ');

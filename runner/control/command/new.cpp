@@ -28,7 +28,7 @@
 namespace exprun {
 namespace {
 
-// A first recipe for a model and a dataset, with every key that it could have: those that are
+// A starter recipe for a model and a dataset, with every key that it could have: those that are
 // needed with a value, the others as comments with their default.
 struct StarterRequest {
   std::string model, data;       // types
@@ -252,7 +252,7 @@ std::string modest_length(const Given& model) {
 std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& request) {
   std::string text = request.schema.empty() ? "" : "#:schema " + request.schema + '\n';
   text +=
-      "# A first recipe. Commented-out keys have the value shown; remove the '#' to "
+      "# A starter recipe. Commented-out keys have the value shown; remove the '#' to "
       "change one.\n";
   text += table(schemas, "run", {{"steps", std::to_string(kSteps)}});
   const Given model = model_given(schemas, request);
@@ -340,7 +340,7 @@ int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
   StarterRequest request{"gpt", "text", "", "", {}, {}, ""};
   Arguments arguments("new [NAME]",
-                      "Writes a first recipe that you can run as it is, with every key explained.");
+                      "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
       .option("--model", "TYPE", request.model, "the model (default: gpt); see exprun schema model",
               types_of("model"))
@@ -353,7 +353,8 @@ int run_new(const Words& words, const Globals&) {
           offer::folders)
       .option("--path", "FILES", request.path,
               "the data: a path, a glob, or the folder of prepared shards (default: LibTorch's C++ "
-              "headers; with --from an export of exprun, the text of its run if present)",
+              "headers; if --from names a folder that exprun exported, the text of the exported "
+              "run, if that text is still there)",
               offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "

@@ -108,14 +108,14 @@ int run_plot(const Words& words, const Globals& globals) {
               "step (default), tokens, or time (without the pauses of a resumed run)",
               offer::one_of({"step", "tokens", "time"}))
       .option("--smooth", "FACTOR", asked.smoothing,
-              "smooth with an exponential moving average; 0 (none) to 0.999...")
+              "smooth with an exponential moving average; FACTOR is at least 0 (none) and below 1")
       .flag("--log-x", asked.curves.log_x, "logarithmic horizontal axis")
       .flag("--log-y", asked.curves.log_y, "logarithmic vertical axis")
       .option("--svg", "FILE", asked.svg, "write an SVG file instead", offer::files)
       .option("--png", "FILE", asked.png, "write a PNG file instead, or along with an SVG file",
               offer::files)
       .number("--scale", asked.scale,
-              "a PNG file has this many times --width and --height (default: 2)", 1)
+              "multiply --width and --height of a PNG file by N (default: 2)", 1)
       .number("--width", asked.width,
               "characters per line (default: the terminal's, or 80); in a file: pixels (default: "
               "800)",

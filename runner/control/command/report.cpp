@@ -30,11 +30,11 @@ void declare(AskedReport& asked, Arguments& arguments) {
               "only the runs of this sweep: its id, name, uid or @last; runs that differ only in "
               "run.seed share a row",
               offer::sweeps)
-      .option(
-          "--metric", "NAME[:WHICH]", asked.metrics,
-          "show this series instead of the default ones; WHICH is last (default), min, max or "
-          "at(STEP); or the heading of a default column, such as 'best val/loss'; may be repeated "
-          "(default: the metric of the sweep or of the recipes, val/loss and train/loss)")
+      .option("--metric", "NAME[:WHICH]", asked.metrics,
+              "show this series, or the default column with this heading, such as 'best val/loss', "
+              "instead of the default ones; WHICH is last (default), min, max or at(STEP); may be "
+              "repeated (default: the metric of the sweep or of the recipes, val/loss and "
+              "train/loss)")
       .option("--columns", "A,B", asked.columns,
               "show only these columns, parameters and series; '--columns help' lists the columns")
       .flag("--all-parameters", asked.all_parameters,
@@ -45,7 +45,7 @@ void declare(AskedReport& asked, Arguments& arguments) {
       .flag("--reverse", asked.reverse, "sort the other way around")
       .number("--top", asked.top, "show the first N rows only", 1)
       .option("--group-by", "A,B", asked.group_by,
-              "a row for all runs with the same values of these parameters, with mean ± standard "
+              "one row for each combination of values of these parameters, with mean ± standard "
               "deviation (number of runs) of the metrics")
       .flag("--over-seeds", asked.over_seeds,
             "one row for all runs that differ only in run.seed; implied by --sweep")
@@ -61,14 +61,15 @@ void declare(AskedReport& asked, Arguments& arguments) {
             "with --html: rewrite the page every 2 s (less often if large) while runs train or a "
             "sweep continues, until Ctrl-C")
       .exit_codes(kFindsRuns)
-      .example("exprun report", "every run of the store")
-      .example("exprun report --where 'lr < 3e-3 and state == \"finished\"' --top 5",
+      .example("exprun report", "every run in the store")
+      .example("exprun report --where 'lr < 3e-3 and state = \"finished\"' --top 5",
                "the five best matches")
       .example("exprun report --metric val/loss:min --metric 'train/loss:at(2)'", "other metrics")
-      .example("exprun report --over-seeds --latex", "mean and deviation over seeds, for a paper")
+      .example("exprun report --over-seeds --latex",
+               "mean and standard deviation over seeds, for a paper")
       .example("exprun report --html report.html", "a page to open or to send to a colleague")
       .example("exprun report quickstart --csv > runs.csv",
-               "the runs with one name, for a spreadsheet");
+               "the runs named quickstart, for a spreadsheet");
 }
 
 std::vector<ReportedRun> wanted_runs(const Store& store, const StoreFolder& folder,

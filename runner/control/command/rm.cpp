@@ -108,7 +108,7 @@ int run_rm(const Words& words, const Globals& globals) {
   arguments.exit_codes(kReadsRuns)
       .example("exprun rm @last", "the newest run")
       .example("exprun rm 'mine-*'", "all runs whose names or folders begin with mine-")
-      .example("exprun rm --where 'state==\"failed\"'", "all that failed");
+      .example("exprun rm --where 'state=\"failed\"'", "all that failed");
   if (!arguments.parse(words)) return 0;
   const UsedDiskReserve reserve(globals.store.reserve());
   Store store = open_store_to_change(globals.store);

@@ -153,7 +153,7 @@ int run_recipe(const Words& words, const Globals& globals) {
                    ExitCode::interrupted_term})
       .example("exprun recipes/quickstart.toml lr=3e-4", "with a different learning rate")
       .example("exprun recipes/quickstart.toml --detach",
-               "in the background; exprun logs and exprun stop find it")
+               "in the background; see exprun logs and exprun stop")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
       .example("exprun recipes/quickstart.toml '~warmup' --new", "a new run, without warm-up");

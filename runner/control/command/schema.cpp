@@ -70,9 +70,10 @@ int run_schema(const Words& words, const Globals&) {
   arguments
       .optional_word("TABLE|KIND/TYPE|KEY", name,
                      "such as optimizer, optimizer/adamw or lr (default: all)", offered_names)
-      .flag("--json", json,
-            "print JSON Schema: of a key, a list with an entry for each table that has it; without "
-            "a name, the whole schema, for editors")
+      .flag(
+          "--json", json,
+          "print JSON Schema: for a key, a list with an entry for each table that has it; without "
+          "a name, the whole schema, for editors")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun schema schedule", "the keys of [schedule], and its types")
       .example("exprun schema optimizer/adamw", "the keys of one type")

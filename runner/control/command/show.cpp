@@ -292,12 +292,14 @@ void show(const ShowWords& asked, const Globals& globals) {
 
 int run_show(const Words& words, const Globals& globals) {
   ShowWords asked;
-  Arguments arguments("show RECIPE|RUN [key=value...]",
-                      "Prints a recipe with every default and override filled in, as TOML. For a "
-                      "run, first prints what is known about it: state, code, machine, libraries. "
-                      "The output is a recipe with the same hash.");
+  Arguments arguments(
+      "show RECIPE|RUN [key=value...]",
+      "Prints a recipe with every default and override filled in, as TOML. For a run, first prints "
+      "what is known about it, as comments: state, code, machine, libraries. The output is a "
+      "recipe with the same hash.");
   arguments
-      .word("RECIPE|RUN", asked.what, "a TOML file, or a run: its folder, id, uid, name, @last",
+      .word("RECIPE|RUN", asked.what,
+            "a TOML file, or a run: its folder, id, uid or name, @last or @best",
             offer::recipes_and_runs)
       .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
       .flag("--origin", asked.origin,

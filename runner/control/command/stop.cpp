@@ -126,9 +126,10 @@ int run_stop(const Words& words, const Globals& globals) {
                       "Stops runs: each finishes its current step, saves a checkpoint and ends. "
                       "Waits until they have ended.");
   arguments
-      .words("RUN...", references, "folders, ids, uids, names (the newest), @last, or 'mine-*'",
+      .words("RUN...", references,
+             "folders, ids, uids, names (the newest run with each name), @last, or 'mine-*'",
              offered_running)
-      .flag("--all", all, "every run of the store that is running on this machine")
+      .flag("--all", all, "all runs in the store that are running on this machine")
       .flag("--no-wait", no_wait, "return without waiting")
       .note(
           "A second stop while a run is saving ends it at once, like a second Ctrl-C. Stopping a "

@@ -221,38 +221,35 @@ int run_sweep(const Words& words, const Globals& globals) {
   arguments.flag("--dry-run", dry_run, "list the trials and their states; start none")
       .option("--points", "FILE", search.points, "a CSV or TOML file of points")
       .number("--seeds", search.seeds, "run each point with N values of run.seed", 1)
-      .number("--trials", search.trials, "search at random, N trials in all", 1)
+      .number("--trials", search.trials, "run a random search with N trials in all", 1)
       .number("--random-seed", search.random_seed,
-              "seed of the random search: a new N draws new points (default: 0)")
+              "seed of the random search: a different N draws different points (default: 0)")
       .flag("--yes", yes, "start more than 100 trials without asking")
       .flag("--detach", detach, "run in the background; `exprun sweep stop` ends it")
       .number("-j,--jobs", jobs, "trials at a time (default: 1)", 1)
       .option("--early-stop", "RULE", search.early_stop,
-              "stop trials that fall behind: asha, median (default: none)",
+              "stop trials that fall behind: asha or median (default: none)",
               offer::one_of({"asha", "median", "none"}))
       .number("--reduction", search.reduction,
               "asha: one in N trials continues at each rung (default: 4)", 2)
       .number(
           "--min-steps", search.min_steps,
           "stop no trial before step N; asha's first rung (default: steps / reduction^2, or the "
-          "evaluation's `every` where that is longer)",
+          "evaluation's `every` if that is longer)",
           1)
       .option("--summary", "WORD", search.summary,
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))
       .flag("--retry-failed", options.retry_failed, "restart trials that failed or diverged")
       .flag("--fail-fast", options.fail_fast,
-            "stop when a trial of this command fails; the others save and end")
+            "stop when a trial started by this command fails; the others save and end")
       .flag("--keep-going", keep_going, "continue when a trial fails (the default)")
       .note(
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
-          "has "
-          "ranks. The same command in several terminals shares the trials: each is run once. "
-          "Ctrl-C "
-          "stops the trials, which save their state; the same command continues them. The best "
-          "trial "
-          "is chosen among those that finished; with several seeds, the point with the best mean "
-          "is chosen.")
+          "has ranks. If the same command runs in several terminals, they share the trials: each "
+          "trial is run once. Ctrl-C stops the trials, which save their state; the same command "
+          "continues them. The best trial is chosen among those that finished; with several seeds, "
+          "the point with the best mean is chosen.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})

@@ -45,7 +45,7 @@ int run_sweep_ls(const Words& words, const Globals& globals) {
   TableFormat format;
   Arguments arguments("sweep ls", "Lists the sweeps, newest first.");
   format.declare(arguments);
-  arguments.exit_codes(kFindsRuns).example("exprun sweep ls", "every sweep of the store");
+  arguments.exit_codes(kFindsRuns).example("exprun sweep ls", "every sweep in the store");
   if (!arguments.parse(words)) return 0;
   ResultTable table{{{"sweep", "sweep", true},
                      {"name", "name"},

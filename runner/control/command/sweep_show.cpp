@@ -93,7 +93,7 @@ ResultTable with_axes(ResultTable table, const Store& store, const StoredSweep& 
 }
 
 std::string percent(double share) {
-  return fixed(100 * share, 0) + " %";
+  return fixed(100 * share, 0) + "%";
 }
 
 void print_summary(const StoredSweep& sweep) {

@@ -1,4 +1,4 @@
-// exprun tag RUN WORD...
+// exprun tag RUN [WORD...]
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/arguments.h"
@@ -23,7 +23,7 @@ int run_tag(const Words& words, const Globals& globals) {
   std::string reference;
   Words tags;
   bool remove = false;
-  Arguments arguments("tag RUN WORD...",
+  Arguments arguments("tag RUN [WORD...]",
                       "Labels a run with words that exprun ls --tag WORD finds. Recipes can set "
                       "tags too: run.tags.");
   arguments.run_word(reference)

@@ -112,7 +112,7 @@ std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series, const W
   return parts;
 }
 
-// "GPU 0: 98 %, 60.1 GiB, 300 W, 65 °C"
+// "GPU 0: 98%, 60.1 GiB, 300 W, 65 °C"
 std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
   const std::string name = "system/gpu" + std::to_string(gpu) + '/';
   std::string text;
@@ -123,7 +123,7 @@ std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
   const auto rounded = [](const char* unit) {
     return [unit](double value) { return fixed(value, 0) + unit; };
   };
-  add("utilisation_percent", rounded(" %"));
+  add("utilisation_percent", rounded("%"));
   add("memory_bytes", binary_bytes);
   add("power_watts", rounded(" W"));
   add("temperature_celsius", rounded(" °C"));
@@ -133,7 +133,7 @@ std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
 std::vector<LinePart> system_facts(const std::vector<SeriesRow>& series) {
   std::vector<LinePart> parts;
   if (const SeriesRow* const cpu = named(series, "system/process_cpu_percent"))
-    parts.push_back({"CPU " + fixed(cpu->last, 0) + " %", 1});
+    parts.push_back({"CPU " + fixed(cpu->last, 0) + "%", 1});
   if (const SeriesRow* const memory = named(series, "system/process_memory_bytes"))
     parts.push_back({"memory " + binary_bytes(memory->last), 2});
   if (const SeriesRow* const load = named(series, "system/load"))

@@ -74,7 +74,7 @@ std::string different_data(const std::vector<RunRow>& with_losses) {
   for (const RunRow& run : with_losses) fingerprints.insert(run.data_fingerprint);
   if (fingerprints.size() < 2) return "";
   return "these runs were trained on " + std::to_string(fingerprints.size()) +
-         " different data sets, so their losses may not be comparable";
+         " different datasets, so their losses may not be comparable";
 }
 
 std::vector<std::string> state_names() {

@@ -116,7 +116,7 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   if (to_run == 0)
     text += only_finished ? ", all finished" : ", none to run" + others;
   else if (to_run < trials)
-    text += ", " + with_thousands(to_run) + " of them to run" + others;
+    text += ", " + with_thousands(to_run) + " of them still to run" + others;
   if (to_run > 0 && forecast.seconds) text += ", about " + time_span(*forecast.seconds);
   if (to_run > 1 && forecast.seconds)
     text += forecast.jobs == 1 ? " if run one after another"

@@ -29,8 +29,8 @@ struct Forecast {
 Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
                   size_t cores);
 
-// "sweep of 24 trials (3 seeds), 20 of them to run (3 finished, 1 pruned), about 12 min if run one
-// after another", "..., about 6 min if run 2 at a time"
+// "sweep of 24 trials (3 seeds), 20 of them still to run (3 finished, 1 pruned), about 12 min if
+// run one after another", "..., about 6 min if run 2 at a time"
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 
 // More than 100 trials are to run: asks at a terminal. Throws Error (wrong usage) when there is

@@ -183,7 +183,8 @@ class Scheduler {
   void start(const Trial& trial, const WhichRun& which, Slot slot) {
     tried_.insert(trial.number);
     // A terminal shows it in the table.
-    if (!has_progress_line()) log_info(prefix(trial) + (continues(which) ? "continues" : "starts"));
+    if (!has_progress_line())
+      log_info(prefix(trial) + (continues(which) ? "continued" : "started"));
     if (slot.trials > 1 && continues(which))
       log_info(prefix(trial) + "uses as many threads as before, so fewer trials run beside it");
     TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},

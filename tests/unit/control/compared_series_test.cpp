@@ -48,18 +48,18 @@ TEST_CASE("compared series: partings as text, Markdown, LaTeX, CSV and JSON") {
   const ResultTable table = partings_of(runs, {series});
   CHECK(
       to_plain(table, {200, false}) ==
-      R"(series    against größe-日本  common steps  first difference at step  value  value of größe-日本  1 % apart at step
-val/loss  b                              2                         2    nan                    3                  2
-val/loss  c                              2                      none                                           none
+      R"(series    against größe-日本  common steps  first difference at step  value  value of größe-日本  1% apart at step
+val/loss  b                              2                         2    nan                    3                 2
+val/loss  c                              2                      none                                          none
 )");
   CHECK(to_plain(table, {80, false}) ==
-        R"(series    against größe-日本  first difference at step  value  1 % apart at step
-val/loss  b                                          2    nan                  2
-val/loss  c                                       none                      none
+        R"(series    against größe-日本  first difference at step  value  1% apart at step
+val/loss  b                                          2    nan                 2
+val/loss  c                                       none                     none
 )");
   CHECK(
       to_markdown(table) ==
-      R"(| series | against größe-日本 | common steps | first difference at step | value | value of größe-日本 | 1 % apart at step |
+      R"(| series | against größe-日本 | common steps | first difference at step | value | value of größe-日本 | 1% apart at step |
 | --- | --- | ---: | ---: | ---: | ---: | ---: |
 | val/loss | b | 2 | 2 | nan | 3 | 2 |
 | val/loss | c | 2 | none |  |  | none |
@@ -68,7 +68,7 @@ val/loss  c                                       none                      none
         R"(% \usepackage{booktabs}
 \begin{tabular}{llrrrrr}
 \toprule
-series & against größe-日本 & common steps & first difference at step & value & value of größe-日本 & 1 \% apart at step \\
+series & against größe-日本 & common steps & first difference at step & value & value of größe-日本 & 1\% apart at step \\
 \midrule
 val/loss & b & 2 & 2 & nan & 3 & 2 \\
 val/loss & c & 2 & none &  &  & none \\

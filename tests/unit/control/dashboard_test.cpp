@@ -23,7 +23,7 @@ Dashboard of_a_run() {
   dashboard.fraction = 0.25;
   dashboard.progress = {{"step 100/400"}, {"3 s", 1}, {"ETA 9 s", 2}};
   dashboard.facts = {{{"train/loss 0.667", 1}, {"lr 0.01", 3}, {"48,100 tokens/s", 2}},
-                     {{"CPU 199 %", 1}, {"memory 133 MiB", 2}}};
+                     {{"CPU 199%", 1}, {"memory 133 MiB", 2}}};
   dashboard.panels = {falling("loss")};
   for (int line = 1; line <= 8; ++line)
     dashboard.log.push_back("exprun: line " + std::to_string(line) + " of the log \x1b[31m");
@@ -42,7 +42,7 @@ TEST_CASE("dashboard: a run at two sizes") {
   CHECK(text_of(of_a_run(), 44, 22) == R"(tiny-1a2b3c4d: running
  25% [===>        ] step 100/400 3 s ETA 9 s
 train/loss 0.667  lr 0.01  48,100 tokens/s
-CPU 199 %  memory 133 MiB
+CPU 199%  memory 133 MiB
 
 loss by step
 4 ┤⠱⡀
@@ -65,7 +65,7 @@ exprun: line 8 of the log �[31m
   CHECK(text_of(of_a_run(), 30, 8) == R"(tiny-1a2b3c4d: running
  25% [=>    ] step 100/400 3 s
 train/loss 0.667
-CPU 199 %  memory 133 MiB
+CPU 199%  memory 133 MiB
 )");
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
   CHECK(ahead.ended.at(RunState::finished) == 1);
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
   CHECK(forecast_text(plan, ahead) ==
-        "sweep of 3 trials, 2 of them to run, about 1 min 40 s if run one after another");
+        "sweep of 3 trials, 2 of them still to run, about 1 min 40 s if run one after another");
 }
 
 TEST_CASE("sweep forecast: that the fastest run once waited is not expected again") {
@@ -112,7 +112,7 @@ TEST_CASE("sweep forecast: a single trial runs after no other") {
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
   CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1, 8)) ==
-        "sweep of 2 trials, 1 of them to run, about 50 s");
+        "sweep of 2 trials, 1 of them still to run, about 50 s");
 }
 
 TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
@@ -130,10 +130,10 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
   CHECK(*alone.seconds == 50 + 50 + 20);
   const Forecast two = forecast(&runs.store, plan, false, 2, 8);
   CHECK(*two.seconds == 50 + 20);
-  CHECK(
-      forecast_text(plan, two) ==
-      "sweep of 5 trials, 3 of them to run (1 finished, 1 failed), about 1 min 10 s if run 2 at a "
-      "time; --retry-failed starts again those that failed");
+  CHECK(forecast_text(plan, two) ==
+        "sweep of 5 trials, 3 of them still to run (1 finished, 1 failed), about 1 min 10 s if run "
+        "2 at a "
+        "time; --retry-failed starts again those that failed");
   CHECK(*forecast(&runs.store, plan, false, 8, 8).seconds == 50);  // no trial is shorter
   CHECK(*forecast(&runs.store, plan, false, 8, 1).seconds == *alone.seconds);
   CHECK(*forecast(&runs.store, plan, true, 1, 8).seconds == 50 + 50 + 50 + 20);

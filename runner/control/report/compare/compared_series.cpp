@@ -138,7 +138,7 @@ ResultTable partings_of(const std::vector<RunRow>& runs,
                      {"first_difference", "first difference at step", true, 1},
                      {"value", "value", true, 4},
                      {"value_of_first", "value of " + first, true, 4},
-                     {"first_above_1_percent", "1 % apart at step", true, 2}},
+                     {"first_above_1_percent", "1% apart at step", true, 2}},
                     {}};
   const auto step_cell = [](const std::optional<Parting::Pair>& pair) {
     return pair ? Cell::integer(pair->step) : Cell{{}, "none"};

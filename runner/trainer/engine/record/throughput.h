@@ -47,7 +47,7 @@ struct Mfu {
   double of(double tokens_per_second) const {
     return flops_per_token * tokens_per_second / peak.flops;
   }
-  // "MFU 37.4 % (convention P, peak 989 TFLOP/s)"
+  // "MFU 37.4% (convention P, peak 989 TFLOP/s)"
   std::string text(double tokens_per_second) const;
 };
 
