@@ -354,6 +354,22 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
   return further || annotated || !series.empty();
 }
 
+// As removed ones, so that their trials do not wait to be run.
+void copy_removed_runs_of_trials(Connection& connection, Connection& other) {
+  const auto uids = connection.guarded("read", [&] {
+    std::vector<std::string> found;
+    Query query(connection,
+                "SELECT uid FROM other.run WHERE removed_ms IS NOT NULL AND purging = 0 AND id IN "
+                "(SELECT run FROM other.trial) AND uid NOT IN (SELECT uid FROM main.run)");
+    while (query.step()) found.push_back(query.text(0));
+    return found;
+  });
+  for (const std::string& uid : uids)
+    if (const auto theirs =
+            connection.guarded("read", [&] { return standing(connection, "other", uid); }))
+      merge_run(connection, other, *theirs, std::nullopt);
+}
+
 }  // namespace
 
 Store::Merged Store::merge(const std::filesystem::path& other,
@@ -374,16 +390,21 @@ Store::Merged Store::merge(const std::filesystem::path& other,
                        standing(connection, "main", row.uid));
     });
     if (!theirs) continue;  // purged meanwhile
+    const auto leave_out = [&](const char* why) {
+      merged.kept_out.push_back(row.folder + ": " + why);
+      if (ours) copy_annotations(connection, theirs->id, ours->id);
+    };
     if (row.state == RunState::running && is_running(row)) {
-      merged.kept_out.push_back(row.folder + ": it is still running");
+      leave_out("it is still running");
     } else if (ours && ours->attempt <= theirs->attempt &&
                !connection.guarded("read", [&] { return continues(connection, *theirs, *ours); })) {
-      merged.kept_out.push_back(row.folder + ": it was continued separately in both stores");
+      leave_out("it was continued separately in both stores");
     } else {
       const bool changed = merge_run(connection, *source.impl_->connection, *theirs, ours);
       ++(!ours ? merged.added : changed ? merged.updated : merged.unchanged);
     }
   }
+  copy_removed_runs_of_trials(connection, *source.impl_->connection);
   copy_sweeps(connection);
   return merged;
 }

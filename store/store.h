@@ -111,13 +111,16 @@ class Store {
     std::vector<std::string> kept_out;  // "quickstart-1a2b3c4d: is still running"
   };
   // Brings in the runs of another store by uid, and its sweeps with their trials. Of a run that
-  // both have, the further one is taken, when it continues ours. Merging again changes nothing.
+  // both have, the further one is taken, when it continues ours; tags and notes come along in any
+  // case, also those that were removed here. Merging again changes nothing else.
   // `is_running` is asked of runs that the other store calls running.
   Merged merge(const std::filesystem::path& other,
                const std::function<bool(const RunRow&)>& is_running);
 
   // --- series and metrics (written by MetricWriter) -----------------------------------------
   std::vector<SeriesRow> series(int64_t run) const;
+  // One of them as it was at that step, from its live values.
+  SeriesRow series_up_to(SeriesRow series, int64_t last_step) const;
   std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;  // the live values
   // The same without a list of them; `visit` must not read values of this Store.
   void each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const;

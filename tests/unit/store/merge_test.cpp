@@ -206,6 +206,22 @@ TEST_CASE("merge: a trial that shares the run of an earlier sweep keeps it, in o
   CHECK(value_of(store, trials) == "finished failed");
 }
 
+TEST_CASE("merge: a trial whose run was removed there does not wait here") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  other.remove_run(full_run(other, "1a"));
+  other.remove_run(other.create_run(new_run("2b")));  // of no trial
+  const std::string states =
+      "SELECT group_concat(state, ' ') FROM (SELECT state FROM trials ORDER BY trial)";
+  CHECK(value_of(other, states) == "waiting removed");
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 0 unchanged");
+  CHECK(value_of(store, states) == "waiting removed");
+  CHECK(store.runs().empty());
+  CHECK(store.removed_runs().size() == 1);
+  CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 0 unchanged");
+}
+
 TEST_CASE("merge: of two runs of a trial, the one that came further is the trial's") {
   const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
