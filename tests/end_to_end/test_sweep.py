@@ -93,6 +93,16 @@ class Sweep(SweepCrashes):
         self.assertIn("all finished", self.exprun(*line).err)
         self.assertEqual(self.rows("SELECT count(*) FROM runs WHERE name = 'tiny'"), [(2,)])
 
+    def test_a_merged_trial_that_did_not_finish_begins_anew_where_its_checkpoints_are_not(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=4")
+        self.exprun(*line, "--store", "there")
+        with contextlib.closing(sqlite3.connect(self.folder / "there/exprun.db")) as there, there:
+            there.execute("UPDATE attempt SET state = 'interrupted', last_step = 2 WHERE run = 1")
+        self.exprun("merge", "there")
+        self.assertIn("sweep of 2 trials, 1 of them still to run", self.exprun(*line).err)
+        self.assertEqual(self.rows("SELECT state FROM runs ORDER BY run"), [("interrupted",), ("finished",), ("finished",)])
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("finished",)] * 2)
+
     def test_a_trial_that_is_extended_later_counts_as_it_was(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "evaluation.val_loss.every=2 steps")
         shown, before = self.exprun("sweep", "show", "1").out, json.loads(self.exprun("sweep", "show", "1", "--json").out)

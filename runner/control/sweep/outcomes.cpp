@@ -1,34 +1,17 @@
 #include "control/sweep/outcomes.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format_units.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 
 namespace exprun {
 namespace {
 
 std::string text_of(const SweepPlan& plan, const Score& score) {
   return plan.metric + ' ' + four_digits(score.value) + " at step " + std::to_string(score.step);
-}
-
-// The series as it was at that step.
-SeriesRow until(const Store& store, SeriesRow series, int64_t last_step) {
-  SeriesRow before;
-  for (const MetricRow& row : store.metrics(series.id)) {
-    if (row.step > last_step) break;
-    ++before.count;
-    before.last = row.value;
-    before.last_step = row.step;
-    if (!std::isfinite(row.value)) {
-      ++before.non_finite;
-      continue;
-    }
-    const bool is_first = before.count - before.non_finite == 1;
-    if (is_first || row.value < before.min) before.min = row.value, before.min_step = row.step;
-    if (is_first || row.value > before.max) before.max = row.value, before.max_step = row.step;
-  }
-  return before;
 }
 
 std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
@@ -51,6 +34,8 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
   std::vector<RunRow> runs = runs_of(store, trial);
   for (RunRow& run : runs) run = observed(store, folder, std::move(run));
+  std::stable_partition(runs.begin(), runs.end(),
+                        [&](const RunRow& run) { return has_folder(folder, run.folder); });
   return which_run(runs, false);
 }
 
@@ -64,7 +49,7 @@ std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64
                                 std::optional<int64_t> last_step) {
   for (SeriesRow& series : store.series(run)) {
     if (series.name != plan.metric) continue;
-    if (last_step) series = until(store, series, *last_step);
+    if (last_step) series = store.series_up_to(series, *last_step);
     if (series.count <= series.non_finite) continue;
     return score_of(series, objective_of(plan).summary);
   }

@@ -16,6 +16,7 @@
 #include "base/machine/network.h"
 #include "base/terminal/terminal.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_lock.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
@@ -187,10 +188,10 @@ class Scheduler {
       log_info(prefix(trial) + (continues(which) ? "continued" : "started"));
     if (slot.trials > 1 && continues(which))
       log_info(prefix(trial) + "uses as many threads as before, so fewer trials run beside it");
-    TrialRequest request{text_for(trial),  sweep_,        trial.number, options_.command_line, {},
-                         is_pruned(which), options_.level};
-    if (which.decision == Decision::refuse_ended && !is_pruned(which))
-      request.instead_of = which.run->id;
+    TrialRequest request{text_for(trial), sweep_,        trial.number, options_.command_line, {},
+                         false,           options_.level};
+    request.continues_pruned = is_pruned(which) && continues(which);
+    if (which.run && !continues(which)) request.instead_of = which.run->id;
     try {
       TrialProcess process(request, slot, folder_, signals_);
       running_.push_back({&trial, which, std::move(slot), std::move(process)});
@@ -206,9 +207,11 @@ class Scheduler {
     return which.run && which.run->state == RunState::pruned;
   }
 
-  // Where its trial starts: one that was stopped early is promoted then.
-  static bool continues(const WhichRun& which) {
-    return which.decision == Decision::continue_run || is_pruned(which);
+  // Where its trial starts: one that was stopped early is promoted then. What another store has the
+  // checkpoints of begins anew here.
+  bool continues(const WhichRun& which) const {
+    return (which.decision == Decision::continue_run || is_pruned(which)) &&
+           has_folder(folder_, which.run->folder);
   }
 
   template <typename Trials>

@@ -20,7 +20,8 @@ RunRow as_of_trial(const Store& store, const TrialRow& trial, RunRow run) {
     return one.recipe_hash == trial.recipe_hash;
   });
   if (last == attempts.rend()) return run;
-  run.message = "continued later, to step " + with_thousands(run.last_step);
+  run.message = last->message + (last->message.empty() ? "" : "; ") + "continued later, to step " +
+                with_thousands(run.last_step);
   run.state = run_state(last->state);
   run.last_step = last->last_step;
   if (run.state == RunState::finished) run.steps = last->last_step;
