@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace exprun {
 namespace {
@@ -113,6 +114,17 @@ char* write_code_point(char* at, char32_t code_point) {
 void append_code_point(std::string& text, char32_t code_point) {
   char bytes[4];
   text.append(bytes, write_code_point(bytes, code_point));
+}
+
+std::string shown_character(char32_t code_point) {
+  if (is_control(code_point) || display_width(code_point) == 0) {
+    char code[16];
+    std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(code_point));
+    return code;
+  }
+  std::string text = "'";
+  append_code_point(text, code_point);
+  return text + '\'';
 }
 
 std::string to_valid_utf8(std::string_view text) {

@@ -232,8 +232,11 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
   const size_t first = text.stored + text.implied;
   for (const Override& next : parsed) {
     if (next.number < first || next.number >= first + text.typed) continue;
-    if (next.form == Override::Form::removes) continue;
     const size_t sign = next.form == Override::Form::adds ? 1 : 0;
+    if (next.form == Override::Form::removes) {
+      known.erase(whole[next.number].substr(1));
+      continue;
+    }
     const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
     const Schema* schema = schema_at(schemas, root, path);
     if (schema == nullptr || is_table(*schema)) continue;

@@ -1,6 +1,7 @@
 // exprun plot RUN...
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 
 #include "base/diagnostic.h"
@@ -49,7 +50,8 @@ Against against_of(const std::string& word) {
 bool names_another_format(const std::string& file, const std::string& extension) {
   constexpr std::array kFormats = {".svg", ".png",  ".jpg", ".jpeg",
                                    ".gif", ".webp", ".pdf", ".eps"};
-  const std::string found = std::filesystem::path(file).extension().string();
+  std::string found = std::filesystem::path(file).extension().string();
+  std::ranges::transform(found, found.begin(), [](unsigned char c) { return std::tolower(c); });
   return found != extension && std::ranges::find(kFormats, found) != kFormats.end();
 }
 

@@ -57,6 +57,8 @@ std::vector<GivenPrompt> prompts_of_options(const Words& texts) {
 std::vector<GivenPrompt> prompts_in(const std::string& file) {
   std::string text =
       file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   const bool is_input = file == "-";
   const std::string name = is_input ? "standard input" : shell_quoted(file);
   const auto source =

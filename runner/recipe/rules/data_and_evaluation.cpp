@@ -176,20 +176,24 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
   const auto least_of = [&](const ShortestExample& shortest) {
     return whole ? shortest.whole : shortest.beginning;
   };
-  const auto of_training = least_of(input.dataset_info.shortest_train),
-             of_validation = least_of(input.dataset_info.shortest_validation);
+  const auto of_training = least_of(input.dataset_info.shortest_train);
+  const auto of_validation = evaluations_of(input.root, "val_loss").empty()
+                                 ? std::nullopt
+                                 : least_of(input.dataset_info.shortest_validation);
   const auto least = std::max(of_training, of_validation);  // nothing is less than a number
   if (!length || !least || *length >= *least) return;
-  const std::string split = least == of_training ? "" : "validation ";
+  const bool validates = least != of_training;
   const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
                                                                           : "model.context_length";
-  diagnostics.push_back(
-      clash(input.root, {key, "dataset.template", "dataset.path", "dataset.too_long"},
-            "'" + last_part(key) + "' is " + std::to_string(*length) + ", but " + "the shortest " +
-                split + (whole ? "example has " : "prompt with its template has ") +
-                pluralize(*least, "token"),
-            "choose a length of at least " + std::to_string(*least) + ", or " +
-                (whole ? "too_long = \"truncate\"" : "a template that adds less")));
+  std::vector<std::string> keys{key, "dataset.template", "dataset.path", "dataset.too_long"};
+  if (validates) keys.insert(keys.end(), {"dataset.validation", "dataset.validation_fraction"});
+  diagnostics.push_back(clash(
+      input.root, keys,
+      "'" + last_part(key) + "' is " + std::to_string(*length) + ", but the shortest " +
+          (validates ? "validation " : "") +
+          (whole ? "example has " : "prompt with its template has ") + pluralize(*least, "token"),
+      "choose a length of at least " + std::to_string(*least) + ", or " +
+          (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
 // Else the border would divide a block, and shift all that follow.
@@ -274,10 +278,10 @@ std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
   if (!dataset_info.characters) return std::nullopt;
   for (const CodePoint& c : code_points(prompt))
     if (dataset_info.characters->find(c.value) == std::u32string::npos)
-      return Diagnostic{
-          {},
-          "the " + name + " has '" + std::string(c.bytes) + "', which the tokenizer does not know",
-          "it knows only the characters of the text that it was made from"};
+      return Diagnostic{{},
+                        "the " + name + " has " + shown_character(c.value) +
+                            ", which the tokenizer does not know",
+                        "it knows only the characters of the text that it was made from"};
   return std::nullopt;
 }
 

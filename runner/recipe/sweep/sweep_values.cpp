@@ -226,7 +226,7 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
 std::string instead_of(const std::string& function) {
   if (function == "uniform") return "interval(low,high) draws uniformly";
   if (function == "log") return kLogUniform.form;
-  if (function.starts_with("grid")) return "separate the values by commas, as in lr=1e-4,3e-4";
+  if (function.starts_with("grid")) return "separate the values by commas, without a function";
   return "choose one of choice, range, linspace, logspace, interval and loguniform";
 }
 
