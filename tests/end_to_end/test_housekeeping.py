@@ -309,7 +309,8 @@ class Housekeeping(ExprunTest):
                       ("data head", "--run", run, "--step", "1")):
             with self.subTest(words=words):
                 self.assertEqual(self.exprun(*words[0].split(), *words[1:], code=1).err, f"exprun: error: {words[0]}: {absent}\n")
-        self.assertIn(absent, self.exprun("tiny.toml", "model.init_from=" + run, code=2).err)
+        self.assertIn(absent.replace("name that one with --store", "give the path of a checkpoint there"),
+                      self.exprun("tiny.toml", "model.init_from=" + run, code=2).err)
         self.assertRegex(self.exprun("show", run).out, rf"\n# folder +runs/{run} \(not in this store\)\n")
         self.assertIsNone(json.loads(self.exprun("show", run, "--json").out)["folder"])
         self.assertIn("nothing to do: the run is finished", self.exprun("resume", run).err)

@@ -46,7 +46,10 @@ std::string how_to_get(const std::string& words) {
 std::string help_for(const std::string& words, const StoreFolder& folder) {
   const std::string run = run_meant(words, folder);
   if (run.empty()) return how_to_get(words);
-  if (!has_folder(folder, run)) return without_folder(run);
+  if (!has_folder(folder, run))
+    return "the folder of " + run +
+           " is not in this store; if the run was merged from another store, give the path of a "
+           "checkpoint there";
   const auto checkpoints = complete_checkpoints(folder.run(run));
   if (checkpoints.empty()) return run + " has no checkpoint";
   const fs::path newest = folder.shown / run / "checkpoints" / checkpoints.front().path.filename();

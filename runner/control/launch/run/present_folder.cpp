@@ -12,15 +12,13 @@ bool has_folder(const StoreFolder& folder, const std::string& run) {
   return std::filesystem::is_directory(folder.run(run).path, ignored);
 }
 
-std::string without_folder(const std::string& run) {
-  return "the folder of " + run +
-         " is not in this store; if the run was merged from another store, name that one with "
-         "--store";
-}
-
 void require_run_folder(const StoreFolder& folder, const std::string& run,
                         const std::string& command, const std::string& or_else) {
-  if (!has_folder(folder, run)) throw Error(command + ": " + without_folder(run) + or_else);
+  if (!has_folder(folder, run))
+    throw Error(command + ": the folder of " + run +
+                " is not in this store; if the run was merged from another store, name that one "
+                "with --store" +
+                or_else);
 }
 
 std::string shown_folder(const StoreFolder& folder, const std::string& run) {

@@ -11,9 +11,6 @@ namespace exprun {
 // Of the run with this folder.
 bool has_folder(const StoreFolder& folder, const std::string& run);
 
-// That it is not, and what to do.
-std::string without_folder(const std::string& run);
-
 // Throws Error that begins with the command and says so where it is not here; `or_else` is
 // what else the command offers.
 void require_run_folder(const StoreFolder& folder, const std::string& run,
