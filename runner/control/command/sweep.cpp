@@ -16,11 +16,11 @@
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
-#include "control/sweep/forecast.h"
 #include "control/sweep/outcomes.h"
-#include "control/sweep/run_trials.h"
-#include "control/sweep/startable.h"
-#include "control/sweep/trial_process.h"
+#include "control/sweep/run/forecast.h"
+#include "control/sweep/run/run_trials.h"
+#include "control/sweep/run/startable.h"
+#include "control/sweep/run/trial_process.h"
 
 namespace exprun {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "control/command/command.h"
 #include "control/report/table.h"
-#include "control/sweep/run_trials.h"
+#include "control/sweep/run/run_trials.h"
 #include "control/sweep/stored_sweeps.h"
 
 namespace exprun {

@@ -1,5 +1,5 @@
 // What is said before a sweep starts.
-#include "control/sweep/forecast.h"
+#include "control/sweep/run/forecast.h"
 
 #include <doctest/doctest.h>
 

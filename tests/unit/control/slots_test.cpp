@@ -1,4 +1,4 @@
-#include "control/sweep/slots.h"
+#include "control/sweep/run/slots.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "control/sweep/startable.h"
+#include "control/sweep/run/startable.h"
 
 #include <algorithm>
 #include <cstring>

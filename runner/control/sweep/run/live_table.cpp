@@ -1,4 +1,4 @@
-#include "control/sweep/live_table.h"
+#include "control/sweep/run/live_table.h"
 
 #include <algorithm>
 

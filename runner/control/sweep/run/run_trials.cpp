@@ -1,4 +1,4 @@
-#include "control/sweep/run_trials.h"
+#include "control/sweep/run/run_trials.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
 #include "control/launch/trainer_end.h"
-#include "control/sweep/forecast.h"
-#include "control/sweep/live_table.h"
 #include "control/sweep/outcomes.h"
-#include "control/sweep/slots.h"
+#include "control/sweep/run/forecast.h"
+#include "control/sweep/run/live_table.h"
+#include "control/sweep/run/slots.h"
+#include "control/sweep/run/trial_curves.h"
+#include "control/sweep/run/trial_process.h"
 #include "control/sweep/sweep_processes.h"
-#include "control/sweep/trial_curves.h"
-#include "control/sweep/trial_process.h"
 #include "store/run_state.h"
 
 namespace exprun {

@@ -11,7 +11,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "control/launch/process/child_process.h"
-#include "control/sweep/slots.h"
+#include "control/sweep/run/slots.h"
 #include "recipe/recipe_text.h"
 #include "store/store.h"
 

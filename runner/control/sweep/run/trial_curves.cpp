@@ -1,4 +1,4 @@
-#include "control/sweep/trial_curves.h"
+#include "control/sweep/run/trial_curves.h"
 
 namespace exprun {
 

@@ -1,4 +1,4 @@
-#include "control/sweep/forecast.h"
+#include "control/sweep/run/forecast.h"
 
 #include <unistd.h>
 

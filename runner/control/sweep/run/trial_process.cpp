@@ -1,4 +1,4 @@
-#include "control/sweep/trial_process.h"
+#include "control/sweep/run/trial_process.h"
 
 #include <signal.h>
 #include <sys/mman.h>
