@@ -171,6 +171,13 @@ std::optional<std::string> only_one(const std::vector<std::string>& names, Holds
   return found;
 }
 
+// "temperature" of "temp"
+std::optional<std::string> name_begun(std::string_view word,
+                                      const std::vector<std::string>& names) {
+  if (word.size() < kLeastBeginning) return std::nullopt;
+  return only_one(names, [&](const std::string& name) { return name.starts_with(small(word)); });
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view name,
@@ -185,13 +192,8 @@ std::optional<std::string> nearest(std::string_view name,
     best = candidate;
     best_distance = distance;
   }
-  return best ? best : of_same_number(name, candidates);
-}
-
-std::optional<std::string> name_begun(std::string_view word,
-                                      const std::vector<std::string>& names) {
-  if (word.size() < kLeastBeginning) return std::nullopt;
-  return only_one(names, [&](const std::string& name) { return name.starts_with(small(word)); });
+  if (!best) best = of_same_number(name, candidates);
+  return best ? best : name_begun(name, candidates);
 }
 
 std::optional<std::string> table_synonym(std::string_view word) {

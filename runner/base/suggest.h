@@ -11,7 +11,8 @@ namespace exprun {
 // The candidate with the smallest edit distance (insertion, deletion, substitution and swap of
 // neighbours count one; capitals nothing), if it is at most 3 and less than half of the longer
 // name; the first wins. Else the only one with the same first letter and number: "fp16" for
-// "float16".
+// "float16"; or the only one that the name, of three letters or more, begins: "temperature" for
+// "temp".
 std::optional<std::string> nearest(std::string_view name,
                                    const std::vector<std::string>& candidates);
 
@@ -27,9 +28,6 @@ std::optional<std::string> choice_meant(std::string_view word,
 // The only name that begins or ends with the word and an underscore: "num_layers" of "layers".
 std::optional<std::string> name_with_word(std::string_view word,
                                           const std::vector<std::string>& names);
-
-// The only name that the word is the beginning of: "temperature" of "temp".
-std::optional<std::string> name_begun(std::string_view word, const std::vector<std::string>& names);
 
 // For a "${lr}".
 inline constexpr const char* kNoVariables =

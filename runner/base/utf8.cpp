@@ -116,12 +116,14 @@ void append_code_point(std::string& text, char32_t code_point) {
   text.append(bytes, write_code_point(bytes, code_point));
 }
 
+std::string code_point_name(char32_t code_point) {
+  char name[16];
+  std::snprintf(name, sizeof name, "U+%04X", static_cast<unsigned>(code_point));
+  return name;
+}
+
 std::string shown_character(char32_t code_point) {
-  if (is_control(code_point) || display_width(code_point) == 0) {
-    char code[16];
-    std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(code_point));
-    return code;
-  }
+  if (is_control(code_point) || display_width(code_point) == 0) return code_point_name(code_point);
   std::string text = "'";
   append_code_point(text, code_point);
   return text + '\'';

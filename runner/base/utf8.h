@@ -41,6 +41,9 @@ std::string without_controls(std::string_view text);
 char* write_code_point(char* at, char32_t code_point);
 void append_code_point(std::string& text, char32_t code_point);
 
+// "U+00C4"
+std::string code_point_name(char32_t code_point);
+
 // "'Ä'", or "U+FEFF" of one that nobody would see.
 std::string shown_character(char32_t code_point);
 

@@ -1,7 +1,6 @@
 #include "text/char_tokenizer.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,12 +15,8 @@ constexpr size_t kMostCharacters = 65536;  // more are words rather than charact
 constexpr uint32_t kNoToken = UINT32_MAX;
 
 std::string shown(char32_t character) {
-  char code[16];
-  std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(character));
-  std::string text = "'";
-  append_code_point(text, character);
-  const bool control = character < 0x20 || character == 0x7f;
-  return control ? code : text + "' (" + code + ")";
+  const std::string name = code_point_name(character), seen = shown_character(character);
+  return seen == name ? name : seen + " (" + name + ")";
 }
 
 char32_t take_character(std::string_view& rest, size_t size) {

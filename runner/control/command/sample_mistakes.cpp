@@ -38,11 +38,6 @@ SourceSpan in_setting(const SourceSpan& where, size_t number, const std::string&
   return typed;
 }
 
-std::optional<std::string> name_meant(const std::string& key, const Words& names) {
-  const auto near = nearest(key, names);
-  return near ? near : name_begun(key, names);
-}
-
 // Throws RecipeError for keys that the table of `text`, a recipe with it, has not: those that are
 // near in other tables are no help.
 void require_sample_keys(const RecipeText& text, const Words& settings) {
@@ -57,7 +52,7 @@ void require_sample_keys(const RecipeText& text, const Words& settings) {
     const KeySynonym* synonym = key_synonym(key);
     const auto near = synonym && std::string_view(synonym->path).starts_with(kSamplePrefix)
                           ? std::optional(last_part(synonym->path))
-                          : name_meant(key, names);
+                          : nearest(key, names);
     unknown.push_back({span_of(override_file(i + 1, settings[i]), sign, key.size()),
                        "unknown sampling key '" + key + "'",
                        near ? "did you mean '" + *near + "'?" : "its keys are " + listed(names)});

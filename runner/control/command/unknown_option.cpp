@@ -38,8 +38,7 @@ std::string subcommand_for(const std::string& command, const std::string& option
   return "";
 }
 
-// Of a key of [evaluation.sample], or of the nearest one or its beginning, where no option is meant
-// rather.
+// Of a key of [evaluation.sample], or of the nearest one where no option is nearer.
 std::optional<std::string> sample_change_for(std::string key, const KeySynonym* synonym,
                                              const std::string& value,
                                              const std::vector<std::string>& options) {
@@ -54,13 +53,11 @@ std::optional<std::string> sample_change_for(std::string key, const KeySynonym* 
   if (const auto whole = written(key)) return whole;
   std::vector<std::string> names = options;
   for (std::string& name : names) name.erase(0, name.find_first_not_of('-'));
-  const auto of_options = static_cast<std::ptrdiff_t>(names.size());
   for (const auto& [name, schema] : schemas.find("evaluation", "sample")->at("properties").items())
     names.push_back(name);
-  auto meant = nearest(key, names);
-  if (!meant) meant = name_begun(key, names);
-  const auto last = names.begin() + of_options;
-  return meant && std::find(names.begin(), last, *meant) == last ? written(*meant) : std::nullopt;
+  const auto meant = nearest(key, names);
+  const bool is_key = meant && std::ranges::find(options, "--" + *meant) == options.end();
+  return is_key ? written(*meant) : std::nullopt;
 }
 
 // "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where

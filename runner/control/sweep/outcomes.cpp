@@ -1,11 +1,10 @@
 #include "control/sweep/outcomes.h"
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format_units.h"
 #include "control/launch/run/observed_run.h"
-#include "control/launch/run/present_folder.h"
 
 namespace exprun {
 namespace {
@@ -28,14 +27,12 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
   auto runs =
       store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
   std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
-  return runs;
+  return present_first(store, std::move(runs));
 }
 
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
   std::vector<RunRow> runs = runs_of(store, trial);
   for (RunRow& run : runs) run = observed(store, folder, std::move(run));
-  std::stable_partition(runs.begin(), runs.end(),
-                        [&](const RunRow& run) { return has_folder(folder, run.folder); });
   return which_run(runs, false);
 }
 

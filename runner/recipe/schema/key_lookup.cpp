@@ -238,7 +238,6 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   if (const auto path = near ? std::nullopt : nearest(key, paths))
     return "did you mean '" + *path + "'?";
   if (!near) near = nearest(last_part(key), names);
-  if (!near) near = name_begun(last_part(key), names);
   if (!near) return suggest_table(schemas, root, key, paths);
   for (const std::string& path : paths)
     if (parent_path(path) == parent_path(key) && last_part(path) == *near)

@@ -19,7 +19,10 @@ TEST_CASE("suggest: nothing that is too far") {
   CHECK(nearest("zzz", {"lr", "eps"}) == std::nullopt);
   CHECK(nearest("ab", {"cd"}) == std::nullopt);
   CHECK(nearest("ab", {"ac"}) == std::nullopt);  // half of the name
-  CHECK(nearest("weight", {"weight_decay"}) == std::nullopt);
+  CHECK(nearest("height", {"weight_decay"}) == std::nullopt);
+  CHECK(nearest("weight", {"weight_decay", "lr"}) == "weight_decay");  // it begins with it
+  CHECK(nearest("weight", {"weight_decay", "weight_scale"}) == std::nullopt);
+  CHECK(nearest("we", {"weight_decay"}) == std::nullopt);
   CHECK(nearest("anything", {}) == std::nullopt);
 }
 

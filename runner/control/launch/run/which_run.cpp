@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/files/file.h"
 #include "control/launch/launch.h"
@@ -62,6 +63,10 @@ std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
   std::vector<RunRow> runs = store.runs(name, request.resolved.hash());
   std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = reconciled(store, run);
+  return present_first(store, std::move(runs));
+}
+
+std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs) {
   std::stable_partition(runs.begin(), runs.end(), [&](const RunRow& run) {
     std::error_code ignored;
     return std::filesystem::exists(folder_of(store.file()) / run.folder, ignored);

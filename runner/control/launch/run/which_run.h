@@ -41,8 +41,11 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new);
 
 // Runs of the name, the hash and the origin of what is to be launched, reconciled, newest first: a
-// recipe alone never means a fork. After all others those whose folder is not here: runs that were
-// merged from another store, or whose folder was deleted.
+// recipe alone never means a fork. present_first() of them.
 std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);
+
+// After all others those whose folder is not here: runs that were merged from another store, or
+// whose folder was deleted.
+std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs);
 
 }  // namespace exprun
