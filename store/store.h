@@ -119,8 +119,6 @@ class Store {
 
   // --- series and metrics (written by MetricWriter) -----------------------------------------
   std::vector<SeriesRow> series(int64_t run) const;
-  // One of them as it was at that step, from its live values.
-  SeriesRow series_up_to(SeriesRow series, int64_t last_step) const;
   std::vector<MetricRow> metrics(int64_t series, int64_t after_step = -1) const;  // the live values
   // The same without a list of them; `visit` must not read values of this Store.
   void each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const;

@@ -286,24 +286,6 @@ bool is_as_before(const SeriesRow& now, const SeriesRow& before) {
 
 }  // namespace
 
-SeriesRow Store::series_up_to(SeriesRow series, int64_t last_step) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-    const SeriesSummary summary = summary_up_to(connection, series.id, last_step);
-    series.count = summary.count;
-    series.non_finite = summary.non_finite;
-    series.last = summary.last.value_or(kNone);
-    series.min = summary.min.value_or(kNone);
-    series.max = summary.max.value_or(kNone);
-    series.last_step = summary.last_step.value_or(0);
-    series.min_step = summary.min_step.value_or(0);
-    series.max_step = summary.max_step.value_or(0);
-    series.first_non_finite_step = summary.first_non_finite_step;
-    return series;
-  });
-}
-
 void recompute_summary(Connection& connection, int64_t series) {
   write_summary(connection, kReplace, series, summary_up_to(connection, series, kAfterAllSteps));
 }

@@ -103,15 +103,24 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM runs ORDER BY run"), [("interrupted",), ("finished",), ("finished",)])
         self.assertEqual(self.rows("SELECT state FROM trials"), [("finished",)] * 2)
 
-    def test_a_trial_that_is_extended_later_counts_as_it_was(self):
-        self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "evaluation.val_loss.every=2 steps")
-        shown, before = self.exprun("sweep", "show", "1").out, json.loads(self.exprun("sweep", "show", "1", "--json").out)
-        self.exprun("resume", before["trials"][0]["run"], "run.steps=300")
-        after = json.loads(self.exprun("sweep", "show", "1", "--json").out)
-        self.assertEqual(after["trials"][0].pop("message"), "continued later, to step 300")
-        before["trials"][0].pop("message")
-        self.assertEqual(after, before)
-        self.assertEqual(shown.splitlines()[-1], self.exprun("sweep", "show", "1").out.splitlines()[-1])
+    def test_a_trial_is_not_extended_but_forked(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "run.early_stop.patience=9")
+        shown, ((trial,),) = self.exprun("sweep", "show", "1").out, self.rows("SELECT folder FROM runs WHERE run = 1")
+        for changes in ("run.steps=8", "run.steps=8 run.early_stop.patience=10"):
+            self.assertEqual(self.exprun("resume", trial, *changes.split(), code=2).err,
+                             f"exprun: error: resume: {trial} is a trial of sweep 1, which compares it as it is\n"
+                             f"  `exprun fork {trial} {changes}` starts a new run from here\n")
+        self.exprun("resume", trial, "checkpoint.every=2 steps")
+        self.exprun("fork", trial, "run.steps=8")
+        self.assertEqual(self.exprun("sweep", "show", "1").out, shown)
+
+    def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",
+                    "run.early_stop.min_delta=10.0")
+        ((trial,),) = self.rows("SELECT folder FROM runs WHERE run = 1")
+        self.assertIn(f"; `exprun fork {trial} run.early_stop.patience=4` starts a new run from here\n", self.exprun("resume", trial).err)
+        self.exprun("fork", trial, "run.early_stop.patience=4")
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 2), ("finished", 2), ("finished", 7)])
 
     def test_trials_of_a_text_that_has_changed_are_no_answers(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")

@@ -64,11 +64,14 @@ void require_patience(const RunRow& run, const ResolvedRecipe& before, const Res
               ExitCode::bad_recipe);
 }
 
-std::string why_nothing_is_to_do(const RunRow& run, const ResolvedRecipe& recipe,
-                                 const Globals& globals) {
+std::string why_nothing_is_to_do(const Store& store, const RunRow& run,
+                                 const ResolvedRecipe& recipe, const Globals& globals) {
   if (!ended_early(run)) return "nothing to do: the run is finished";
-  return "nothing to do: the run ended early; `exprun resume " + shell_quoted(run.folder) + ' ' +
-         more_patience(recipe) + store_option(globals.store) + "` continues it";
+  const bool is_trial = !store.sweeps_with_run(run.id).empty();
+  return std::string("nothing to do: the run ended early; `exprun ") +
+         (is_trial ? "fork " : "resume ") + shell_quoted(run.folder) + ' ' + more_patience(recipe) +
+         store_option(globals.store) +
+         (is_trial ? "` starts a new run from here" : "` continues it");
 }
 
 void require_ended(const RunRow& run) {
@@ -112,6 +115,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
+    require_no_trial(store, run, overrides);
     if (!joined && run.state == RunState::finished)
       require_ranks_for_one_machine(store, run, "resume", overrides);
     require_patience(run, before, request.resolved);
@@ -119,7 +123,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   }
   if (run.state == RunState::finished && !request.extends) {
     print(run_result(reported_run(store, run), shown_folder(globals.store, run.folder)));
-    log_info(why_nothing_is_to_do(run, before, globals));
+    log_info(why_nothing_is_to_do(store, run, before, globals));
     return {0, false};
   }
   return performed(launch_again(store, globals.store, request, run));
@@ -152,7 +156,8 @@ int run_resume(const Words& words, const Globals& globals) {
                "train longer, if that leaves past learning rates unchanged")
       .note(
           "An extended run evaluates, saves and logs as often as a run of the new length would, "
-          "from its first new step on, unless its recipe says how often.");
+          "from its first new step on, unless its recipe says how often. A trial of a sweep is "
+          "not extended but forked, so that the sweep keeps its result.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   const auto machine = machines.joined(overrides);

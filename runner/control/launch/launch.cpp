@@ -47,7 +47,7 @@ bool can_write_text(const ResolvedRecipe& recipe) {
 }
 
 // A sweep says itself what comes after its trials.
-void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
+void say_what_comes_next(const Store& database, const RunRow& run, const LaunchRequest& request,
                          const StoreFolder& folder) {
   if (run.state != RunState::finished || request.trial) return;
   const std::string store = store_option(folder), name = ' ' + shell_quoted(run.folder);
@@ -60,7 +60,7 @@ void say_what_comes_next(const RunRow& run, const LaunchRequest& request,
     next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that ended early has no need of more steps; other ranks are to be started by hand.
   if (!ended_early(run) && !request.joined)
-    next += "\n  " + offer_of_twice_the_length(run, request.resolved, store);
+    next += "\n  " + offer_of_twice_the_length(database, run, request.resolved, store);
   log_info(next);
 }
 
@@ -129,7 +129,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
     say_how_to_go_on(launched.run, request, end.exit_code);
-    say_what_comes_next(launched.run, request, folder);
+    say_what_comes_next(store, launched.run, request, folder);
     launched.others_wait = restart <= most && looks_like_a_loss(launched.run);
     if (restart > most || !end.deserves_restart) return launched;
     const int ranks = attempt->world_size;

@@ -42,12 +42,9 @@ bool may_start(const WhichRun& which, bool retry_failed) {
          (retry_failed && which.decision == Decision::refuse_ended);
 }
 
-std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run,
-                                std::optional<int64_t> last_step) {
-  for (SeriesRow& series : store.series(run)) {
-    if (series.name != plan.metric) continue;
-    if (last_step) series = store.series_up_to(series, *last_step);
-    if (series.count <= series.non_finite) continue;
+std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run) {
+  for (const SeriesRow& series : store.series(run)) {
+    if (series.name != plan.metric || series.count <= series.non_finite) continue;
     return score_of(series, objective_of(plan).summary);
   }
   return std::nullopt;

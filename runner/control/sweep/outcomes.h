@@ -24,9 +24,8 @@ struct Score {
   int64_t step = 0;
 };
 
-// The value of the plan's metric by which a run is compared, of its steps up to `last_step`.
-std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run,
-                                std::optional<int64_t> last_step = std::nullopt);
+// The value of the plan's metric by which a run is compared.
+std::optional<Score> best_score(const Store& store, const SweepPlan& plan, int64_t run);
 
 // "finished, best val/loss 1.915 at step 300, 58s (quickstart-1a2b3c4d)"
 std::string outcome_text(const Store& store, const SweepPlan& plan, const RunRow& run);

@@ -11,36 +11,14 @@
 namespace exprun {
 namespace {
 
-// A run that was resumed with more steps, say, is no longer of the trial's recipe: what counts is
-// how far it had come before.
-RunRow as_of_trial(const Store& store, const TrialRow& trial, RunRow run) {
-  if (run.recipe_hash == trial.recipe_hash) return run;
-  const std::vector<AttemptRow> attempts = store.attempts(run.id);
-  const auto last = std::find_if(attempts.rbegin(), attempts.rend(), [&](const AttemptRow& one) {
-    return one.recipe_hash == trial.recipe_hash;
-  });
-  if (last == attempts.rend()) return run;
-  run.message = last->message + (last->message.empty() ? "" : "; ") + "continued later, to step " +
-                with_thousands(run.last_step);
-  run.state = run_state(last->state);
-  run.last_step = last->last_step;
-  if (run.state == RunState::finished) run.steps = last->last_step;
-  return run;
-}
-
 StoredTrial stored_trial(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                          TrialRow row) {
   StoredTrial trial{std::move(row), {}, {}, {}};
   if (trial.row.run) trial.run = store.run(*trial.row.run);
   const bool is_removed = trial.run && trial.run->removed_ms;
   if (is_removed) trial.run.reset();
-  if (trial.run) {
-    const RunRow run = observed(store, folder, *trial.run);
-    trial.run = as_of_trial(store, trial.row, run);
-    const bool is_further = trial.run->last_step < run.last_step;
-    trial.score = best_score(store, plan, run.id,
-                             is_further ? std::optional(trial.run->last_step) : std::nullopt);
-  }
+  if (trial.run) trial.run = observed(store, folder, *trial.run);
+  if (trial.run) trial.score = best_score(store, plan, trial.run->id);
   trial.state = is_removed                  ? "removed"
                 : trial.run                 ? to_string(trial.run->state)
                 : trial.row.problem.empty() ? "waiting"

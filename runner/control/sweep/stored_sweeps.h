@@ -14,9 +14,7 @@ namespace exprun {
 
 struct StoredTrial {
   TrialRow row;
-  // As observed; none before it has begun, or when it was removed. Of one that went on with other
-  // settings later, as it stood before.
-  std::optional<RunRow> run;
+  std::optional<RunRow> run;   // as observed; none before it has begun, or when it was removed
   std::optional<Score> score;  // by the sweep's metric
   // Of the run, "removed" where that was, or "waiting", or "failed" where it could not begin.
   std::string state;

@@ -75,6 +75,16 @@ std::string more_patience(const ResolvedRecipe& recipe) {
   return std::string(kPatience) + "=" + std::to_string(2 * *integer_at(recipe.root(), kPatience));
 }
 
+void require_no_trial(const Store& store, const RunRow& run,
+                      const std::vector<std::string>& words) {
+  const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
+  if (sweeps.empty()) return;
+  throw Error("resume: " + run.folder + " is a trial of sweep " + std::to_string(sweeps.front()) +
+                  ", which compares it as it is\n  " + command_with("fork", run, words) +
+                  " starts a new run from here",
+              ExitCode::bad_recipe);
+}
+
 void require_same_past(const StoreFolder& folder, const RunRow& run, const RecipeText& before,
                        const RecipeText& now, const std::vector<std::string>& words) {
   const RunFolder run_folder = folder.run(run.folder);
@@ -103,11 +113,11 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
               ExitCode::bad_recipe);
 }
 
-std::string offer_of_twice_the_length(const RunRow& run, const ResolvedRecipe& recipe,
-                                      const std::string& store) {
-  const bool resumes = keeps_its_past(recipe);
+std::string offer_of_twice_the_length(const Store& store, const RunRow& run,
+                                      const ResolvedRecipe& recipe, const std::string& option) {
+  const bool resumes = keeps_its_past(recipe) && store.sweeps_with_run(run.id).empty();
   return std::string("exprun ") + (resumes ? "resume " : "fork ") + shell_quoted(run.folder) + ' ' +
-         shell_quoted(twice_the_length(recipe)) + store +
+         shell_quoted(twice_the_length(recipe)) + option +
          (resumes ? "   trains it twice as long" : "   continues from here as a new run");
 }
 
