@@ -17,15 +17,14 @@
 #include "base/terminal/terminal.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/present_folder.h"
-#include "control/launch/run/run_lock.h"
 #include "control/launch/run_device.h"
-#include "control/launch/supervise.h"
 #include "control/launch/trainer_end.h"
 #include "control/sweep/outcomes.h"
+#include "control/sweep/run/early_stops.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/live_table.h"
 #include "control/sweep/run/slots.h"
-#include "control/sweep/run/trial_curves.h"
+#include "control/sweep/run/trial_messages.h"
 #include "control/sweep/run/trial_process.h"
 #include "control/sweep/sweep_processes.h"
 #include "store/run_state.h"
@@ -35,9 +34,8 @@ namespace {
 
 // A trial's end and a signal are seen at once; what needs a look at the store is seen within these.
 constexpr timespec kLook{0, 100'000'000}, kRareLook{1, 0};
-constexpr std::chrono::seconds kLookAtOthers{1};
 constexpr std::chrono::milliseconds kRedraw{250};
-constexpr size_t kShownLines = 10;
+constexpr size_t kOutputLines = 10;  // in which a launcher says why it could not begin
 
 using Clock = std::chrono::steady_clock;
 
@@ -77,11 +75,13 @@ class Scheduler {
         options_(options),
         sweep_(sweep),
         slots_(slot_machine(), options.jobs, folder.path / ("cores." + host_name() + ".lock")),
-        curves_(store, plan),
+        early_stops_(store, folder, plan),
+        messages_(folder, plan),
         live_(store, plan),
         axes_(points_of(plan)) {
     for (const Trial& trial : plan.trials) waiting_.push_back(&trial);
-    if (stops_early()) look_at_curves(waiting_);
+    if (early_stops_.has_rule())
+      for (const Trial* trial : waiting_) early_stops_.look_at(*trial);
     for (const TrialRow& row : store.trials(sweep))
       if (row.run) linked_[row.trial] = *row.run;
   }
@@ -93,11 +93,11 @@ class Scheduler {
       if (has_progress_line() && Clock::now() >= next_redraw_) show();
       wait();
       take_ends();
-      if (stops_early() && !stop_) stop_early();
+      if (early_stops_.has_rule() && !stop_) stop_early();
     }
     show_progress_lines({});
     end_.sweep = sweep_;
-    end_.pruned = static_cast<int>(pruned_.size());
+    end_.pruned = early_stops_.count();
     if (!end_.stopped && !end_.failed) end_.stopped = stopped_alone_;
     return end_;
   }
@@ -125,7 +125,7 @@ class Scheduler {
         account(trial, which, News::no);
         continue;
       }
-      if (is_pruned_at_once(trial, which)) {
+      if (early_stops_.has_rule() && early_stops_.stop_interrupted(trial, which)) {
         waiting_.pop_front();
         account(trial, standing(store_, folder_, trial), News::yes);
         continue;
@@ -144,8 +144,8 @@ class Scheduler {
   // With none of its own running, a sweep waits for another one.
   void say_that_it_waits(const Trial& trial, size_t gpus) {
     if (!std::exchange(has_said_that_it_waits_, true))
-      log_info(prefix(trial) + "waits for " +
-               (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") + ", which other sweeps use");
+      messages_.say(trial, "waits for " + (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") +
+                               ", which other sweeps use");
   }
 
   bool is_to_run(const Trial& trial, const WhichRun& which) const {
@@ -184,10 +184,9 @@ class Scheduler {
   void start(const Trial& trial, const WhichRun& which, Slot slot) {
     tried_.insert(trial.number);
     // A terminal shows it in the table.
-    if (!has_progress_line())
-      log_info(prefix(trial) + (continues(which) ? "continued" : "started"));
+    if (!has_progress_line()) messages_.say(trial, continues(which) ? "continued" : "started");
     if (slot.trials > 1 && continues(which))
-      log_info(prefix(trial) + "uses as many threads as before, so fewer trials run beside it");
+      messages_.say(trial, "uses as many threads as before, so fewer trials run beside it");
     TrialRequest request{text_for(trial), sweep_,        trial.number, options_.command_line, {},
                          false,           options_.level};
     request.continues_pruned = is_pruned(which) && continues(which);
@@ -201,8 +200,6 @@ class Scheduler {
     }
   }
 
-  bool stops_early() const { return plan_.early_stop.rule != EarlyStop::Rule::none; }
-
   static bool is_pruned(const WhichRun& which) {
     return which.run && which.run->state == RunState::pruned;
   }
@@ -214,53 +211,24 @@ class Scheduler {
            has_folder(folder_, which.run->folder);
   }
 
-  template <typename Trials>
-  void look_at_curves(const Trials& trials) {
-    for (const Trial* trial : trials) look_at_curve(*trial);
-  }
-
-  void look_at_curve(const Trial& trial) {
-    if (const WhichRun which = standing(store_, folder_, trial); which.run)
-      curves_.refresh(trial, *which.run);
-  }
-
-  // Another process may begin and finish trials that still wait here. Of very many, each look is at
-  // the next portion, and takes little of the time.
-  void look_at_others() {
-    constexpr size_t kPortion = 100;
-    constexpr int kShare = 20;
-    const auto begin = Clock::now();
-    const size_t others = elsewhere_.size() + waiting_.size();
-    if (begin < next_look_at_others_ || others == 0) return;
-    const size_t portion = std::min(others, kPortion);
-    for (size_t i = 0; i < portion; ++i) look_at_curve(other((next_other_ + i) % others));
-    next_other_ = (next_other_ + portion) % others;
-    const auto end = Clock::now();
-    const auto pause = Clock::duration(kLookAtOthers) * static_cast<int64_t>(portion) /
-                       static_cast<int64_t>(others);
-    next_look_at_others_ = end + std::max<Clock::duration>(pause, kShare * (end - begin));
-  }
-
-  const Trial& other(size_t index) const {
-    return index < elsewhere_.size() ? *elsewhere_[index] : *waiting_[index - elsewhere_.size()];
-  }
-
   // Trials that are no longer worth going on with are told to save and end.
   void stop_early() {
-    look_at_others();
-    std::vector<const Trial*> own;
-    for (const Running& running : running_) own.push_back(running.trial);
-    look_at_curves(own);
+    early_stops_.look_at_others(elsewhere_.size() + waiting_.size(),
+                                [&](size_t index) -> const Trial& { return other(index); });
+    for (const Running& running : running_) early_stops_.look_at(*running.trial);
     for (Running& running : running_) {
       if (running.was_told_to_stop) continue;
       const WhichRun which = standing(store_, folder_, *running.trial);
       if (!is_running(which) || which.run->pid != running.process.pid()) continue;
-      const auto reason = curves_.reason_to_stop(*running.trial);
-      if (!reason) continue;
-      store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
+      if (!early_stops_.stop(*running.trial, *which.run)) continue;
       running.process.send(SIGUSR1);
       running.was_told_to_stop = true;
     }
+  }
+
+  // Of those that this process does not run.
+  const Trial& other(size_t index) const {
+    return index < elsewhere_.size() ? *elsewhere_[index] : *waiting_[index - elsewhere_.size()];
   }
 
   void show() {
@@ -274,9 +242,8 @@ class Scheduler {
       if (trials.back().steps)
         begun += static_cast<double>(trials.back().step) / static_cast<double>(trials.back().steps);
     }
-    LiveSweep sweep{plan_.trials.size(), end_.finished,
-                    end_.failed,         static_cast<int>(pruned_.size()),
-                    plan_.metric,        {}};
+    LiveSweep sweep{plan_.trials.size(),  end_.finished, end_.failed,
+                    early_stops_.count(), plan_.metric,  {}};
     const double done = static_cast<double>(ended_here_) + begun;
     const double left = static_cast<double>(waiting_.size() + running_.size()) - begun;
     const std::chrono::duration<double> taken = Clock::now() - began_;
@@ -284,47 +251,23 @@ class Scheduler {
     show_progress_lines(live_lines(trials, sweep, axes_, columns_of(STDERR_FILENO) - 1));
   }
 
-  // One that was interrupted before it could be told need not start again.
-  bool is_pruned_at_once(const Trial& trial, const WhichRun& which) {
-    if (!stops_early() || which.decision != Decision::continue_run) return false;
-    const auto reason = curves_.reason_to_stop(trial);
-    if (!reason) return false;
-    const HeldRun held = hold_ended_run(folder_, *which.run);
-    if (!held.lock || !(standing(store_, folder_, trial) == which)) return false;
-    store_.record_event({which.run->id, 0, "info", kPruneEvent, *reason});
-    store_.end_attempt(which.run->id, RunState::pruned, which.run->exit_code, which.run->signal,
-                       *reason);
-    return true;
-  }
-
-  // Of those that were stopped early, the furthest that is worth going on with after all, now that
-  // more have come as far. Those that were behind stay so until a curve changes.
+  // Before those that wait: one that was stopped early and is worth going on with after all.
   void promote() {
-    promoted_ = nullptr;
-    if (!stops_early()) return;
-    if (std::exchange(behind_at_, curves_.revision()) != curves_.revision()) behind_ = 0;
-    for (; behind_ < pruned_.size(); ++behind_) {
-      const Trial* trial = pruned_[behind_];
-      if (!curves_.is_behind(*trial) &&
-          (!promoted_ || curves_.of(*trial).last_step() > curves_.of(*promoted_).last_step()))
-        promoted_ = trial;
-    }
-    if (!promoted_) return;
-    behind_ = 0;  // others may be worth it too
-    std::erase(pruned_, promoted_);
-    waiting_.push_front(promoted_);
+    promoted_ = early_stops_.has_rule() ? early_stops_.promote() : nullptr;
+    if (promoted_) waiting_.push_front(promoted_);
   }
 
   // There is no slot for it; the next look promotes again.
   void withdraw_promotion() {
     if (!promoted_) return;
     waiting_.pop_front();
-    pruned_.push_back(promoted_);
+    early_stops_.add(*promoted_);
   }
 
   // For a signal, the end of a child, or some time: what other processes do is in the store only.
   void wait() {
-    const bool looks_often = stops_early() || has_progress_line() || stop_ || running_.empty();
+    const bool looks_often =
+        early_stops_.has_rule() || has_progress_line() || stop_ || running_.empty();
     const int signal = ::sigtimedwait(&signals_.set(), nullptr, looks_often ? &kLook : &kRareLook);
     if (signal > 0 && signal != SIGCHLD) pass_on(signal);
   }
@@ -380,7 +323,7 @@ class Scheduler {
       ++end_.interrupted;
       return;
     }
-    const auto lines = ended.process.last_words(kShownLines);
+    const auto lines = ended.process.last_output(kOutputLines);
     const std::string by_signal = signal_message(ended.process.end());
     fail_to_begin(trial, by_signal.empty() ? error_in(lines) : by_signal);
   }
@@ -394,16 +337,16 @@ class Scheduler {
     }
     const RunRow& run = *which.run;
     link(trial, run);
-    if (stops_early()) curves_.refresh(trial, run);
+    if (early_stops_.has_rule()) early_stops_.look_at(trial, run);
     if (run.state == RunState::finished)
       ++end_.finished;
     else if (run.state == RunState::pruned)
-      pruned_.push_back(&trial);
+      early_stops_.add(trial);
     else if (stop_ || (is_stopped(run) && !was_killed))
       ++end_.interrupted;
     else
       return count_failed(trial, which);
-    if (news == News::yes) log_info(prefix(trial) + outcome_text(store_, plan_, run));
+    if (news == News::yes) messages_.say(trial, outcome_text(store_, plan_, run));
     if (is_stopped(run) && !stop_) stop_with(trial, run);
   }
 
@@ -428,44 +371,25 @@ class Scheduler {
   void count_failed(const Trial& trial, const WhichRun& which) {
     const RunRow& run = *which.run;
     if (!needs_a_trainer(which.decision)) ++end_.for_good;
-    const auto log = folder_.run(run.folder).log(run.attempt, 0);
-    show_failure(trial, outcome_text(store_, plan_, run), run.message, log,
-                 folder_.shown / run.folder / "logs" / log.filename());
+    const std::string text = outcome_text(store_, plan_, run);
+    if (tried_.contains(trial.number))
+      messages_.warn_of_failure(trial, run, text);
+    else
+      messages_.warn(trial, text);
+    count_failed(trial);
   }
 
-  // The changes of a trial stand in no order that anyone typed: the place of a mistake is the text
-  // of its change.
-  static std::string by_text(std::string why, const RecipeText& text) {
-    constexpr std::string_view kError = ": error: ";
-    const size_t message = why.find(kError);
-    for (const auto& source : text.sources())
-      if (message != why.npos && source->name.starts_with(kTypedOverride) &&
-          why.starts_with(source->name + ':'))
-        return source->text + ": " + why.substr(message + kError.size());
-    return why;
+  void fail_to_begin(const Trial& trial, const std::string& why) {
+    const std::string told = by_change(why, trial);
+    store_.record_trial_problem(sweep_, trial.number, told);
+    messages_.warn(trial, "could not begin: " + told);
+    count_failed(trial);
   }
 
-  void fail_to_begin(const Trial& trial, std::string why) {
-    why = by_text(std::move(why), trial.text);
-    store_.record_trial_problem(sweep_, trial.number, why);
-    show_failure(trial, "could not begin: " + why, why, {}, {});
-  }
-
-  // With the log of the first one that failed in this call, which need not repeat why.
-  void show_failure(const Trial& trial, std::string text, const std::string& why,
-                    const std::filesystem::path& log_file, const std::filesystem::path& shown) {
+  void count_failed(const Trial& trial) {
     ++end_.failed;
-    const bool is_of_this_call = tried_.contains(trial.number);
-    if (is_of_this_call && !has_shown_a_log_) {
-      auto lines = last_lines(log_file, kShownLines);
-      std::erase_if(lines,
-                    [&](const std::string& line) { return !why.empty() && line.ends_with(why); });
-      has_shown_a_log_ = !lines.empty();
-      if (has_shown_a_log_) text += "\n  the last lines of " + shown.string() + ":";
-      for (const std::string& line : lines) text += "\n  | " + line;
-    }
-    log_warning(prefix(trial) + text);
-    if (options_.fail_fast && is_of_this_call && !stop_) stop_all("--fail-fast: stopping");
+    if (options_.fail_fast && tried_.contains(trial.number) && !stop_)
+      stop_all("--fail-fast: stopping");
   }
 
   void link(const Trial& trial, const RunRow& run) {
@@ -491,16 +415,11 @@ class Scheduler {
         continue;
       }
       account(*trial, which, News::yes);
-      is_awaited |= is_running(which) ? is_gone(*which.run) : stops_early();
+      is_awaited |= is_running(which) ? is_gone(*which.run) : early_stops_.has_rule();
     }
     if (!waiting_.empty() || is_awaited) return true;
     end_.elsewhere += static_cast<int>(elsewhere_.size());
     return false;
-  }
-
-  std::string prefix(const Trial& trial) const {
-    return "[" + std::to_string(trial.number) + "/" + std::to_string(plan_.trials.size()) + "] " +
-           label(trial) + ": ";
   }
 
   Store& store_;
@@ -513,15 +432,12 @@ class Scheduler {
   std::deque<const Trial*> waiting_;
   std::list<Running> running_;
   std::vector<const Trial*> elsewhere_;
-  std::vector<const Trial*> pruned_;
-  const Trial* promoted_ = nullptr;  // of these, to be continued
-  size_t behind_ = 0;                // so many of these are not worth going on with,
-  int64_t behind_at_ = 0;            // at this revision of the curves
-  TrialCurves curves_;
+  EarlyStops early_stops_;
+  const Trial* promoted_ = nullptr;  // of those that were stopped early, to be continued
+  TrialMessages messages_;
   LiveTrials live_;
   const AxisColumns axes_;
-  Clock::time_point next_look_at_others_{}, next_redraw_{};
-  size_t next_other_ = 0;  // to be looked at
+  Clock::time_point next_redraw_{};
   const Clock::time_point began_ = Clock::now();
   size_t ended_here_ = 0;              // of the trials that this call has started
   std::set<int64_t> tried_;            // numbers of trials that this call has started
@@ -530,7 +446,6 @@ class Scheduler {
   std::optional<int> stopped_alone_;  // exit code of a trial that somebody else stopped
   bool stop_ = false;
   bool has_said_that_it_waits_ = false;
-  bool has_shown_a_log_ = false;  // of a trial that failed
 };
 
 std::vector<TrialRow> rows_of(const Store& store, const StoreFolder& folder,

@@ -88,7 +88,7 @@ void TrialProcess::send(int signal) const {
   if (!end_) ::kill(pid_, signal);
 }
 
-std::vector<std::string> TrialProcess::last_words(size_t count) const {
+std::vector<std::string> TrialProcess::last_output(size_t count) const {
   return last_lines("/proc/self/fd/" + std::to_string(output_.get()), count);
 }
 

@@ -42,7 +42,7 @@ class TrialProcess {
   void send(int signal) const;  // unless it has ended
 
   // The last lines of what the launcher itself said.
-  std::vector<std::string> last_words(size_t count) const;
+  std::vector<std::string> last_output(size_t count) const;
 
  private:
   UniqueFd output_;  // a file in memory

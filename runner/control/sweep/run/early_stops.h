@@ -1,0 +1,60 @@
+// The trials of a sweep that its rule stops early, and which of them go on after all.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/launch/run/which_run.h"
+#include "control/launch/store_folder.h"
+#include "control/sweep/run/trial_curves.h"
+
+namespace exprun {
+
+// Without a rule (has_rule()), a caller asks nothing else.
+class EarlyStops {
+ public:
+  // All must outlive it.
+  EarlyStops(Store& store, const StoreFolder& folder, const SweepPlan& plan)
+      : store_(store), folder_(folder), plan_(plan), curves_(store, plan) {}
+
+  bool has_rule() const { return plan_.early_stop.rule != EarlyStop::Rule::none; }
+
+  // Reads what is new of a trial's metric.
+  void look_at(const Trial& trial);
+  void look_at(const Trial& trial, const RunRow& run) { curves_.refresh(trial, run); }
+  // The same of `count` trials that this process does not run. Of very many, each call looks at the
+  // next portion, and not more often than takes little of the time.
+  void look_at_others(size_t count, const std::function<const Trial&(size_t)>& other);
+
+  // Why a trial that runs is to be told to save and end; nothing if it may go on. Recorded as an
+  // event of its run, from which its launcher takes the reason.
+  std::optional<std::string> stop(const Trial& trial, const RunRow& run);
+  // Ends a trial that was interrupted before it could be told, and need not start again. False if
+  // it may go on, or somebody else continues it.
+  bool stop_interrupted(const Trial& trial, const WhichRun& which);
+
+  // A trial was stopped early.
+  void add(const Trial& trial) { stopped_.push_back(&trial); }
+  int count() const { return static_cast<int>(stopped_.size()); }
+
+  // Of the trials that were stopped, takes out the furthest that is worth going on with, now that
+  // more have come as far; null without one.
+  const Trial* promote();
+
+ private:
+  Store& store_;
+  const StoreFolder& folder_;
+  const SweepPlan& plan_;
+  TrialCurves curves_;
+  std::vector<const Trial*> stopped_;
+  size_t behind_ = 0;      // so many of these are not worth going on with,
+  int64_t behind_at_ = 0;  // at this revision of the curves
+  std::chrono::steady_clock::time_point next_look_at_others_{};
+  size_t next_other_ = 0;  // to be looked at
+};
+
+}  // namespace exprun
