@@ -49,8 +49,15 @@ class EvalAndSample(ExprunTest):
         self.exprun(*changed, "--as", "few")
         self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/%'"),
                          [("eval/few/val/loss", 150, value)])
-        done = self.exprun("eval", "@last", "evaluation.val_loss.tokens=128", "--as", "few")  # replaces it, and says so
-        self.assertIn(f"eval: eval/few/val/loss of step 150 was recorded as {value} before, and is now ", done.err)
+        ((run,),) = self.rows("SELECT folder FROM runs")
+        for _ in range(2):
+            self.exprun(*changed, "--as", "few")
+        self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'evaluation'"), [(1,)])
+        done = self.exprun("eval", "@last", "evaluation.val_loss.tokens=128", "--as", "few")
+        self.assertIn(f"warning: eval: not recorded, because eval/few/val_loss of {run} has other settings (tokens is 64 there, 128 here); "
+                      "to record the results as other metrics, choose another name for --as\n", done.err)
+        self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/%'"),
+                         [("eval/few/val/loss", 150, value)])
         self.assertIn("eval/few/val/loss", self.exprun("report", "--metric", "eval/few/val/loss", "--json").out)
         self.assertEqual(self.exprun("eval", "@last", "--as", "a b", code=2).err,
                          "exprun: error: eval: --as takes a name of letters, digits, '_' and '-', not 'a b'\n")
@@ -90,6 +97,25 @@ class EvalAndSample(ExprunTest):
         self.assertGreater(results["hellaswag/acc_norm"], 0.5)  # the only ending in the text it knows
         for score in "acc", "acc_norm":
             self.assertEqual(results[f"ships/{score}"], results[f"hellaswag/{score}"])
+
+    def test_an_evaluation_of_another_text_replaces_no_result(self):
+        text = (self.folder / "text.txt").read_text()
+        self.write("a.txt", text[:300])
+        self.write("b.txt", text[300:500])
+        self.exprun("tiny.toml", "steps=2", "name=other")
+        for run in "tiny", "other":
+            self.exprun("eval", run, "evaluation.perplexity.path=a.txt")
+        results = self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/perplexity/%'")
+        self.assertEqual(len(results), 6)
+        ((other,),) = self.rows("SELECT folder FROM runs WHERE name = 'other'")
+        ((tiny,),) = self.rows("SELECT folder FROM runs WHERE name = 'tiny'")
+        for run in "tiny", "other":  # every run of the store shares the column of a report
+            self.assertRegex(self.exprun("eval", run, "evaluation.perplexity.path=b.txt").err,
+                             rf'warning: eval: not recorded, because eval/perplexity of ({tiny}|{other}) has other settings \(path is "a.txt" there, '
+                             r'"b.txt" here\); to record the results as eval/NAME/METRIC, add --as NAME\n')
+        self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/perplexity/%'"), results)
+        self.exprun("eval", "tiny", "evaluation.perplexity.path=b.txt", "--as", "b")
+        self.assertIn("eval/b/perplexity/loss", self.exprun("report", "--metric", "eval/b/perplexity/loss", "--json").out)
 
     def test_endings_without_a_token_to_predict_are_refused(self):
         for example in ({"context": "7 little", "endings": ["", " ships"], "label": 1}, {"context": "", "endings": ["7"], "label": 0},

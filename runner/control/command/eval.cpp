@@ -1,8 +1,6 @@
 // exprun eval RUN [evaluation.NAME.key=value...]
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -13,6 +11,7 @@
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
+#include "control/command/recorded_evaluations.h"
 #include "control/command/stored_runs.h"
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
@@ -62,22 +61,6 @@ void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes)
   }
 }
 
-// What makes results of `changed` other quantities than those of the run's own evaluations: "" if
-// nothing does. Additional evaluations do not.
-std::string changed_evaluations(const ResolvedRecipe& own, const ResolvedRecipe& changed) {
-  std::string text;
-  for (const Difference& difference : differences(own, changed)) {
-    const std::string& path = difference.path;
-    const std::string table = path.substr(0, path.find('.', std::string("evaluation.").size()));
-    if (!path.starts_with("evaluation.") || !own.find(table) || !changed.find(table)) continue;
-    if (path.ends_with(".every")) continue;  // it is evaluated now
-    const auto or_none = [](const std::string& value) { return value.empty() ? "none" : value; };
-    text += (text.empty() ? "" : ", ") + path + " " + or_none(difference.a) + " -> " +
-            or_none(difference.b);
-  }
-  return text;
-}
-
 // As the log of a run has it; JSON has every digit. A folder has no steps.
 std::string as_text(const nlohmann::ordered_json& results, bool is_run) {
   const std::string step = is_run ? "step " + json_text(results.at("step")) + ": " : "";
@@ -98,39 +81,6 @@ void warn_of_what_is_no_number(const nlohmann::ordered_json& results) {
                   json_text(results.at("step")));
   for (const auto& [name, problem] : results.at("problems").items())
     log_warning("eval: " + name + ": " + problem.get<std::string>());
-}
-
-// An earlier result of the same step: of other data, or of another build.
-void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
-                          const std::map<std::string, double>& metrics) {
-  for (const auto& [metric, value] : metrics) {
-    const auto before = store.values_at("eval/" + metric, step);
-    const auto known = before.find(run.id);
-    if (known == before.end()) continue;
-    const bool same = known->second == value || (std::isnan(known->second) && std::isnan(value));
-    if (same) continue;
-    log_warning("eval: eval/" + metric + " of step " + std::to_string(step) + " was recorded as " +
-                shortest(known->second) + " before, and is now " + shortest(value));
-  }
-}
-
-// Shown by report as eval/METRIC, or as eval/NAME/METRIC. Results that cannot be recorded are
-// printed all the same.
-void record(const Globals& globals, const RunRow& run, const nlohmann::ordered_json& results,
-            const std::string& name) try {
-  std::map<std::string, double> metrics;
-  for (const auto& [metric, value] : results.at("metrics").items())
-    metrics[(name.empty() ? "" : name + "/") + metric] =
-        value.is_number() ? value.get<double>() : std::nan("");
-  if (metrics.empty()) return;
-  const auto step = results.at("step").get<int64_t>();
-  Store store = open_store_to_change(globals.store);
-  say_what_is_replaced(store, run, step, metrics);
-  store.record_evaluation(run.id, step, metrics);
-  if (name.empty()) return;
-  for (const auto& [metric, value] : metrics) log_info("eval: recorded eval/" + metric);
-} catch (const Error& error) {
-  log_warning(std::string("eval: the results were not recorded: ") + error.what());
 }
 
 // A part of a series' name.
@@ -157,8 +107,9 @@ int run_eval(const Words& words, const Globals& globals) {
   Arguments arguments(
       "eval RUN|DIR [evaluation.NAME.key=value...]",
       "Evaluates a run's newest checkpoint or another one, and records the results as "
-      "eval/METRIC. For a HuggingFace folder, the results are only printed; the same is true if "
-      "a setting of the run's own evaluations is changed, unless --as is given.");
+      "eval/METRIC. For a HuggingFace folder, the results are only printed. The same is true if "
+      "a setting of the run's own evaluations is changed, or if the store has results of this "
+      "name with other settings, of any run; --as records them under a name of their own.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)
@@ -199,12 +150,13 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);
   if (weights.run()) {
-    const std::string changed = changed_evaluations(resolve(weights.recipe({})), recipe);
-    if (!name.empty() || changed.empty())
-      record(globals, *weights.run(), *results, name);
-    else
-      log_info("eval: not recorded, because the settings are not the run's (" + changed +
-               "); to record the results as eval/NAME/METRIC, add --as NAME");
+    try {
+      Store store = open_store_to_change(globals.store);
+      const ResolvedRecipe own = resolve(weights.recipe({}));
+      record_evaluations(store, *weights.run(), {own, recipe, name}, *results);
+    } catch (const Error& error) {
+      log_warning(std::string("eval: the results were not recorded: ") + error.what());
+    }
   }
   results->erase("problems");
   json ? print(results->dump() + "\n")
