@@ -1,6 +1,7 @@
 #include "base/suggest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -138,6 +139,9 @@ constexpr std::string_view kRanges[] = {"loguniform", "log_uniform", "uniform", 
                                         "randint",    "normal",      "logspace", "linspace",
                                         "logrange",   "interval",    "glob",     "shuffle",
                                         "geomspace",  "log",         "grid",     "grid_search"};
+
+// That are ours only without "tune." or "np.".
+constexpr std::string_view kFunctionsOfModules[] = {"choice", "range", "arange"};
 
 const char* found_in(const Pair* begin, const Pair* end, std::string_view word) {
   const Pair* found =
@@ -285,13 +289,17 @@ bool is_bare_interval(std::string_view text) {
   return false;
 }
 
-bool is_foreign_range(std::string_view text) {
-  return std::any_of(std::begin(kRanges), std::end(kRanges), [&](std::string_view name) {
-    if (!text.starts_with(name)) return false;
-    const std::string_view rest = text.substr(name.size());
-    const bool is_call = rest.starts_with('(') && rest.ends_with(')');
-    return is_call || (name != "log" && rest.starts_with(':'));
-  });
+std::optional<std::string> foreign_range(std::string_view text) {
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+  const auto end = std::find_if_not(text.begin(), text.end(), is_of_name);
+  const std::string_view whole(text.begin(), end), rest(end, text.end());
+  const size_t module = whole.rfind('.') + 1;  // 0 without one
+  const std::string_view name = whole.substr(module);
+  const bool is_known =
+      contains(kRanges, name) || (module > 0 && contains(kFunctionsOfModules, name));
+  const bool is_call = rest.starts_with('(') && rest.ends_with(')');
+  if (!is_known || !(is_call || (name != "log" && rest.starts_with(':')))) return std::nullopt;
+  return std::string(whole);
 }
 
 }  // namespace exprun

@@ -65,8 +65,8 @@ std::optional<std::string> number_meant(std::string_view text);
 // "0..3" or "0:3": two numbers, but not which between them.
 bool is_bare_interval(std::string_view text);
 
-// Whether a sweep of another tool has such a function: "loguniform" of "loguniform(1e-4,1e-2)" or
-// of "loguniform:1e-4..1e-2".
-bool is_foreign_range(std::string_view text);
+// The function of another tool's sweep that `text` calls: "loguniform" of "loguniform(1e-4,1e-2)"
+// or of "loguniform:1e-4..1e-2", "tune.choice" of "tune.choice([1,2])".
+std::optional<std::string> foreign_range(std::string_view text);
 
 }  // namespace exprun

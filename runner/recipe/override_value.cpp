@@ -167,7 +167,7 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
   if (is_word(text) || may_be_text(schema) || is_one_text(text, schema) ||
       allows_type(schema, "object"))
     if (first != '{' && !list) return bare(file, begin, text.size());
-  const bool makes_several = is_foreign_range(text) || is_bare_interval(text) ||
+  const bool makes_several = foreign_range(text) || is_bare_interval(text) ||
                              text.starts_with("range(") || text.starts_with("choice(") ||
                              text.starts_with("log:");
   if (makes_several || (text.find(',') != text.npos && first != '[' && first != '{'))

@@ -233,10 +233,28 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
   return diagnostic;
 }
 
+// The values of an axis as W&B writes them: `lr = { values = [1, 2] }`, `lr = { min = 1, max = 2
+// }`. Empty for another table.
+std::string as_values(const std::string& key, const Table& axis) {
+  const auto text_of = [&](const char* name) {
+    const Value* const value = axis.find(name);
+    return value == nullptr || value->as<Table>() != nullptr ? "" : toml_text(*value);
+  };
+  const std::string name = "write " + join_path("", key) + " = ";
+  if (const std::string values = text_of("values"); !values.empty()) return name + values;
+  if (const std::string value = text_of("value"); !value.empty()) return name + '[' + value + ']';
+  const std::string low = text_of("min"), high = text_of("max");
+  if (low.empty() || high.empty()) return "";
+  return name + "\"interval(" + low + ',' + high + ")\", or \"log:" + low + ".." + high +
+         "\" for a logarithmic scale";
+}
+
 // `optimizer.lr = [1, 2]` where names are paths: to TOML that is a table.
 Diagnostic path_without_quotes(const Schema& schema, const Entry& entry) {
   Diagnostic diagnostic = wrong_type(entry.key, schema, entry.value);
   diagnostic.where = entry.where;
+  diagnostic.help = as_values(entry.key, *entry.value.as<Table>());
+  if (!diagnostic.help.empty()) return diagnostic;
   std::string path = join_path("", entry.key);
   for (const Table* table = entry.value.as<Table>(); table != nullptr && !table->entries().empty();
        table = table->entries().front().value.as<Table>())

@@ -225,7 +225,11 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
 // What other tools call otherwise.
 std::string instead_of(const std::string& function) {
   if (function == "uniform") return "interval(low,high) draws uniformly";
-  if (function == "log") return kLogUniform.form;
+  if (function == "logspace" || function == "geomspace") return kLogspace.form;
+  if (function.starts_with("log")) return kLogUniform.form;
+  if (function == "choice") return kChoice.form;
+  if (function == "range" || function == "arange") return kRange.form;
+  if (function == "linspace") return kLinspace.form;
   if (function.starts_with("grid")) return "separate the values by commas, without a function";
   return "choose one of choice, range, linspace, logspace, interval and loguniform";
 }
@@ -308,10 +312,9 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
   if (const auto call = call_of(text, kInterval, place)) return {{}, interval_of(*call, false)};
   if (const auto call = call_of(text, kLogUniform, place)) return {{}, interval_of(*call, true)};
   if (const auto call = call_of_log(text, place)) return {{}, interval_of(*call, true)};
-  if (is_foreign_range(text)) {
-    const std::string name = text.substr(0, text.find_first_of("(:"));
-    throw RecipeError(all, "'" + name + "' is not a sweep function", instead_of(name));
-  }
+  if (const auto name = foreign_range(text))
+    throw RecipeError(all, "'" + *name + "' is not a sweep function",
+                      instead_of(name->substr(name->rfind('.') + 1)));
   if (is_bare_interval(text))
     throw RecipeError(all, "'" + text + "' does not say which values between its ends to try",
                       "write range(start,stop) for whole numbers or linspace(low,high,n) for n "
