@@ -113,7 +113,7 @@ std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run)
 
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
   return {run,
-          (folder.shown / run.folder).string(),
+          shown_folder(folder, run.folder),
           has_folder(folder, run.folder),
           object_of(store.attempt_text(run.id, run.attempt, "environment")),
           object_of(store.attempt_text(run.id, run.attempt, "libraries")),
@@ -128,8 +128,9 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
 // As it was resolved then: another exprun's may have keys that this one does not know.
 Table recorded_recipe(const RunDetails& details) {
   Diagnostics diagnostics;
-  auto file = load_file(
-      std::make_shared<SourceFile>(SourceFile{details.folder, details.resolved_toml}), diagnostics);
+  auto file =
+      load_file(std::make_shared<SourceFile>(SourceFile{details.run.folder, details.resolved_toml}),
+                diagnostics);
   if (!file) throw RecipeError(std::move(diagnostics));
   return std::move(file->root);
 }

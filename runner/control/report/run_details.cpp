@@ -117,9 +117,7 @@ std::string details_as_comments(const RunDetails& details) {
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
-         comment_line("in", run.working_directory) +
-         comment_line("folder",
-                      details.folder + (details.has_folder ? "" : " (not in this store)")) +
+         comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
          comment_line("code", code(run)) +
          comment_line("machine", machine(run, details.environment)) +
          comment_line("gpus", gpus(details.environment)) +

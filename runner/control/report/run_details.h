@@ -12,8 +12,8 @@ namespace exprun {
 
 // Read from the store beforehand. The JSON texts are those of the last attempt.
 struct RunDetails {
-  RunRow run;  // in its observed state
-  std::string folder;
+  RunRow run;              // in its observed state
+  std::string folder;      // where it is, as the user would write it, or that it is not here
   bool has_folder = true;  // a merged run has none here
   nlohmann::ordered_json environment, libraries;
   std::vector<AttemptRow> attempts;
