@@ -70,10 +70,7 @@ std::string suggest_file(const fs::path& file) {
 
 // Of a file that cannot be read as a recipe: one whose name says that it is something else.
 void refuse_other_file(const Reading& reading, const fs::path& file) {
-  constexpr std::array kOthers = {".md",  ".txt", ".json", ".jsonl", ".yaml",
-                                  ".yml", ".csv", ".py",   ".bin",   ".parquet"};
-  if (reading.extended_from.empty() &&
-      std::find(kOthers.begin(), kOthers.end(), file.extension()) != kOthers.end())
+  if (reading.extended_from.empty() && is_named_as_another_kind(file))
     fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
          "to train on text, run `exprun new NAME --path FILE` and then that recipe");
 }
@@ -198,6 +195,12 @@ std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
   std::vector<std::shared_ptr<const SourceFile>> sources = files;
   for (size_t i = 0; i < overrides.size(); ++i) sources.push_back(override_source(i));
   return sources;
+}
+
+bool is_named_as_another_kind(const fs::path& file) {
+  constexpr std::array kOthers = {".md",  ".txt", ".json", ".jsonl", ".yaml",
+                                  ".yml", ".csv", ".py",   ".bin",   ".parquet"};
+  return std::find(kOthers.begin(), kOthers.end(), file.extension()) != kOthers.end();
 }
 
 std::string RecipeText::to_json() const {

@@ -42,6 +42,9 @@ inline constexpr std::string_view kTypedOverride = "<override ";
 // "<override 2>": the typed override with this number, from 1, as a text of its own.
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text);
 
+// Its extension says that it is no recipe: "notes.txt", "mine.yaml".
+bool is_named_as_another_kind(const std::filesystem::path& file);
+
 // Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too
 // deep, a file that is not TOML, an `extends` that cannot be read: all with their place).
 RecipeText read_recipe(const std::filesystem::path& file, std::vector<std::string> overrides);

@@ -295,6 +295,10 @@ fs::path find_schema(const fs::path& folder) {
 }
 
 fs::path recipe_file(const std::string& name) {
+  if (is_named_as_another_kind(name))
+    throw Error("new: '" + name + "' is not a valid recipe name: a recipe is a TOML file; write " +
+                    "exprun new " + shell_quoted(fs::path(name).replace_extension("toml").string()),
+                ExitCode::bad_recipe);
   const fs::path file = name.ends_with(".toml") ? name : name + ".toml";
   const std::string written = file.filename().string();  // ".toml" of "recipes/", "..toml" of "."
   if (written == ".toml" || written == "..toml" || written == "...toml")
