@@ -13,6 +13,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/recorded_evaluations.h"
 #include "control/command/stored_runs.h"
+#include "control/command/unknown_option.h"
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
 #include "control/report/terminal.h"
@@ -30,8 +31,19 @@ Words evaluation_keys(const Table& root, const std::string& key) {
   return keys;
 }
 
+// For a key that no table of the recipe has.
+void refuse_sampling(const std::string& change, const std::string& key) {
+  const size_t equals = change.find('=');
+  const auto meant =
+      sampling_change(key, equals == change.npos ? "" : change.substr(equals + 1), {});
+  if (meant)
+    throw Error("eval: '" + change + "' sets how text is sampled, and this recipe has no " +
+                    "[evaluation.sample]; exprun sample RUN takes " + *meant,
+                ExitCode::bad_recipe);
+}
+
 // Here a short key, such as `tokens`, is that of the evaluation that has one. Throws Error where
-// several have.
+// several have, and where only an evaluation that the recipe does not have could have it.
 Words in_evaluations(Words changes, const Table& root) {
   for (std::string& change : changes) {
     const size_t sign = sign_of(change).size();
@@ -43,6 +55,7 @@ Words in_evaluations(Words changes, const Table& root) {
                       "; write one of them whole",
                   ExitCode::bad_recipe);
     if (keys.size() == 1) change.replace(sign, key.size(), keys.front());
+    if (matching_paths(SchemaSet::embedded(), root, key).empty()) refuse_sampling(change, key);
   }
   return changes;
 }

@@ -38,11 +38,40 @@ std::string subcommand_for(const std::string& command, const std::string& option
   return "";
 }
 
-// Of a key of [evaluation.sample], or of the nearest one where no option is nearer.
-std::optional<std::string> sample_change_for(std::string key, const KeySynonym* synonym,
-                                             const std::string& value,
-                                             const std::vector<std::string>& options) {
+bool is_key_of_another_evaluation(const std::string& key) {
+  const SchemaSet& schemas = SchemaSet::embedded();
+  return std::ranges::any_of(schemas.types("evaluation"), [&](const std::string& type) {
+    return type != "sample" && schemas.find("evaluation", type)->at("properties").contains(key);
+  });
+}
+
+// "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
+// no key of a recipe is meant, or of a sample where the command takes those or may be mistaken for
+// the one that does.
+std::optional<std::string> change_for(const std::string& word, const std::string& option,
+                                      const std::string& command,
+                                      const std::vector<std::string>& options) {
+  std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+  std::replace(key.begin(), key.end(), '-', '_');
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const std::string value = word == option ? "" : word.substr(option.size() + 1);
+  const KeySynonym* synonym = key_synonym(key);
+  if (command == "eval" && is_key_of_another_evaluation(key)) return std::nullopt;
+  if (command == "eval" || command == "sample") return sampling_change(key, value, options);
+  if (const auto paths = matching_paths(schemas, {}, key); !paths.empty())
+    return written_change(key, *schema_at(schemas, {}, paths.front()), value, "");
+  if (!synonym || !*synonym->path) return std::nullopt;
+  const Schema* const known = schema_at(schemas, {}, synonym->path);
+  if (known == nullptr) return std::nullopt;
+  return written_change(synonym->path, *known, value, synonym->note);
+}
+
+}  // namespace
+
+std::optional<std::string> sampling_change(std::string key, const std::string& value,
+                                           const std::vector<std::string>& options) {
   constexpr std::string_view kTable = "evaluation.sample.";
+  const KeySynonym* synonym = key_synonym(key);
   if (synonym && std::string_view(synonym->path).starts_with(kTable))
     key = synonym->path + kTable.size();
   const SchemaSet& schemas = SchemaSet::embedded();
@@ -60,28 +89,6 @@ std::optional<std::string> sample_change_for(std::string key, const KeySynonym* 
   return is_key ? written(*meant) : std::nullopt;
 }
 
-// "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
-// no key of a recipe is meant, or of a sample where the command takes those.
-std::optional<std::string> change_for(const std::string& word, const std::string& option,
-                                      const std::string& command,
-                                      const std::vector<std::string>& options) {
-  std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
-  std::replace(key.begin(), key.end(), '-', '_');
-  const SchemaSet& schemas = SchemaSet::embedded();
-  const std::string value = word == option ? "" : word.substr(option.size() + 1);
-  const KeySynonym* synonym = key_synonym(key);
-  if (command == "eval") return std::nullopt;
-  if (command == "sample") return sample_change_for(key, synonym, value, options);
-  if (const auto paths = matching_paths(schemas, {}, key); !paths.empty())
-    return written_change(key, *schema_at(schemas, {}, paths.front()), value, "");
-  if (!synonym || !*synonym->path) return std::nullopt;
-  const Schema* const known = schema_at(schemas, {}, synonym->path);
-  if (known == nullptr) return std::nullopt;
-  return written_change(synonym->path, *known, value, synonym->note);
-}
-
-}  // namespace
-
 std::string advice_on_option(const std::string& word, const std::string& command,
                              const std::string& usage, const std::vector<std::string>& options) {
   const std::string option = word.substr(0, word.find('='));
@@ -94,7 +101,9 @@ std::string advice_on_option(const std::string& word, const std::string& command
       return note;
     if (usage.find("key=") != std::string::npos)
       if (const auto change = change_for(word, option, command, options))
-        return "; did you mean " + *change + "?";
+        return command == "eval"
+                   ? "; eval has no sampling options; exprun sample RUN takes " + *change
+                   : "; did you mean " + *change + "?";
     near = nearest(option, options);
   }
   return near ? "; did you mean '" + *near + "'?" : "";

@@ -1,6 +1,7 @@
 // What is meant by an option that a command does not have.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,5 +11,10 @@ namespace exprun {
 // Empty if nothing is near. `usage` is what stands after "exprun".
 std::string advice_on_option(const std::string& word, const std::string& command,
                              const std::string& usage, const std::vector<std::string>& options);
+
+// "'temperature=0.5'" for the key "temp": a change as `exprun sample` takes it, of the key of
+// [evaluation.sample] that is meant, or nearest where no option is nearer. Nothing where none is.
+std::optional<std::string> sampling_change(std::string key, const std::string& value,
+                                           const std::vector<std::string>& options);
 
 }  // namespace exprun
