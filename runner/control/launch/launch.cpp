@@ -158,6 +158,15 @@ std::string store_option(const StoreFolder& folder) {
   return store_option(folder.shown);
 }
 
+std::string command_for_new_run(const LaunchRequest& request, const StoreFolder& folder) {
+  const RecipeText& text = request.text;
+  std::string command = "exprun " + shell_quoted(text.files.front()->name);
+  for (size_t i = 0; i + text.found_out < text.overrides.size(); ++i)
+    if (i < text.stored || i >= text.stored + text.implied)
+      command += ' ' + shell_quoted(text.overrides[i]);
+  return command + " --new" + store_option(folder);
+}
+
 FileLock launch_lock(const StoreFolder& folder) {
   const std::filesystem::path file = folder.launch_lock();
   if (auto lock = FileLock::take_within(file, kPatience)) return std::move(*lock);

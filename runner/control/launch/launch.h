@@ -55,6 +55,9 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 // The option that a command needs to mean this store, where it is not the usual one: " --store /a".
 std::string store_option(const StoreFolder& folder);
 
+// What starts another run of the recipe: "exprun mine.toml lr=3e-3 --new".
+std::string command_for_new_run(const LaunchRequest& request, const StoreFolder& folder);
+
 // Held while a launch decides which run it is and writes its row; whoever removes data that no run
 // uses holds it too. Throws Error where another holds it for 30 s.
 FileLock launch_lock(const StoreFolder& folder);
