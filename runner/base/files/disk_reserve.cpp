@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 #include "base/files/file.h"
@@ -15,28 +14,36 @@ namespace {
 constexpr int64_t kBytes = int64_t{256} << 10, kLeastBytes = kBytes / 4;
 constexpr int64_t kPlenty = 64 * kBytes;  // a disk with less is not made fuller
 
-void make(const std::filesystem::path& file) {
-  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!fd) return;  // it is there, or nothing can be written here
+// Found by taking them: what the system counts as free is not all there for a user with a quota.
+bool has_room(const UniqueFd& fd, int64_t bytes) {
+  return ::posix_fallocate(fd.get(), 0, bytes) == 0 && ::ftruncate(fd.get(), kBytes) == 0;
+}
+
+bool make(const UniqueFd& fd) {
   for (int64_t bytes = kBytes; bytes >= kLeastBytes; bytes /= 2)
-    if (::posix_fallocate(fd.get(), 0, bytes) == 0) return;
-  ::unlink(file.c_str());
+    if (::posix_fallocate(fd.get(), 0, bytes) == 0) return true;
+  return false;
+}
+
+// Nothing if it is there, or nothing can be written here.
+UniqueFd create(const std::filesystem::path& file) {
+  return UniqueFd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
 }
 
 }  // namespace
 
 void keep_disk_reserve(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored) && free_space(folder_of(file)) > kPlenty) make(file);
+  if (const UniqueFd fd = create(file); fd && !has_room(fd, kPlenty)) ::unlink(file.c_str());
 }
 
 UsedDiskReserve::UsedDiskReserve(std::filesystem::path file) {
-  const auto left = free_space(folder_of(file));
-  if (left && *left < 4 * kBytes && ::unlink(file.c_str()) == 0) file_ = std::move(file);
+  const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  if (fd && !has_room(fd, 5 * kBytes) && ::unlink(file.c_str()) == 0) file_ = std::move(file);
 }
 
 UsedDiskReserve::~UsedDiskReserve() {
-  if (!file_.empty()) make(file_);
+  if (file_.empty()) return;
+  if (const UniqueFd fd = create(file_); fd && !make(fd)) ::unlink(file_.c_str());
 }
 
 }  // namespace exprun

@@ -5,11 +5,12 @@
 
 namespace exprun {
 
-// Makes the file that keeps 256 KiB, unless it is there or the disk has little left.
+// Makes the file that keeps 256 KiB, unless it is there or the disk, or the user's quota, has
+// little left.
 void keep_disk_reserve(const std::filesystem::path& file);
 
-// On a disk that is about full the file is removed until the end of this; it comes back, smaller if
-// need be, if there is room then.
+// Where the disk is about full, or the quota used up, the file is removed until the end of this; it
+// comes back, smaller if need be, if there is room then.
 class UsedDiskReserve {
  public:
   explicit UsedDiskReserve(std::filesystem::path file);
