@@ -106,6 +106,15 @@ TEST_CASE("components: registered names are those of the schema files") {
   CHECK(registered_names<Evaluation>() == schema_names("evaluation"));
 }
 
+TEST_CASE("components: an optimizer of whole matrices says so in its schema") {
+  for (const std::string& type : Registry<Optimizer>::instance().names()) {
+    const bool of_matrices = Registry<Optimizer>::instance().find(type).granularity ==
+                             Optimizer::Granularity::matrix_wise;
+    CHECK_MESSAGE(
+        SchemaSet::embedded().find("optimizer", type)->contains("x-updates") == of_matrices, type);
+  }
+}
+
 TEST_CASE("components: a duplicate name is refused") {
   const auto build = Registry<Schedule>::instance().find("cosine");
   CHECK_THROWS_WITH_AS(Registry<Schedule>::instance().add("cosine", build),

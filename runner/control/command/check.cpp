@@ -12,6 +12,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
+#include "control/launch/component_refusals.h"
 #include "control/launch/known_speed.h"
 #include "control/launch/machine_problems.h"
 #include "control/launch/prepared_launch.h"
@@ -98,6 +99,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
               const DatasetInfo& dataset_info, const StoreFolder& folder) {
   if (!can_be_planned(recipe.root(), dataset_info)) {
     report.needs_data = true;
+    report.add(component_refusals(text, dataset_info));
     return;
   }
   try {

@@ -7,7 +7,9 @@
 #include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/terminal/console.h"
 #include "control/data/prepare.h"
+#include "control/launch/component_refusals.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/initial_weights.h"
@@ -82,6 +84,10 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value()));
   if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.dataset_info);
+  if (is_new && !request.trial && selects_parameters(request.resolved)) {
+    Diagnostics refusals = component_refusals(request.text, glance.dataset_info);
+    if (!refusals.empty()) throw RecipeError(std::move(refusals));
+  }
   return glance;
 }
 

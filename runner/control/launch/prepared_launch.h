@@ -34,8 +34,9 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
                            DatasetGlances& glances);
 
 // What is wrong with the recipe or its data at first sight, for a new run also with the weights
-// that it begins with, and GPUs that it wants and this machine has not, before anything is prepared
-// or written. Returns what it saw of the data. Throws RecipeError.
+// that it begins with and the parameters that its optimizer selects (a sweep asks that once for all
+// its trials), and GPUs that it wants and this machine has not, before anything is prepared or
+// written. Returns what it saw of the data. Throws RecipeError.
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   bool is_new);
 

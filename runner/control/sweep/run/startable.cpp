@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/log.h"
 #include "base/strings.h"
+#include "control/launch/component_refusals.h"
 #include "control/launch/run/initial_weights.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
@@ -45,17 +45,6 @@ std::string components_of(const ResolvedRecipe& recipe) {
         std::strchr("\"[{", value[0]))
       components += path + "=" + value + '\n';
   return components;
-}
-
-// What the components of a trial refuse, as far as that is known before its data are prepared.
-Diagnostics refusals_of(const Trial& trial, const DatasetInfo& dataset_info) try {
-  const Resolution resolution = try_resolve(trial.text, dataset_info);
-  const Table& root = resolution.recipe.root();
-  if (!integer_at(root, "model.vocab_size") || !run_steps(root, dataset_info)) return {};
-  return describe(trial.text, dataset_info, !resolution.recipe.find("model.init_from")).refusals;
-} catch (const Error& error) {  // each trial will say so
-  log(LogLevel::debug, error.what());
-  return {};
 }
 
 // Whether the trainer can tell: where only the data say how many tokens there are, it cannot yet.
@@ -155,9 +144,9 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
       add(evaluation_file_problems(recipe));
       add(initial_weights_problems(recipe, folder));
     }
-    if (!has_errors(problems) && chooses && built.size() < kMostBuilt &&
-        built.insert(components_of(recipe)).second)
-      add(refusals_of(*trial, data.dataset_info));
+    if (!has_errors(problems) && (chooses || selects_parameters(recipe)) &&
+        built.size() < kMostBuilt && built.insert(components_of(recipe)).second)
+      add(component_refusals(trial->text, data.dataset_info));
     if (has_new_inputs && !has_errors(problems) && has_weights_to_fit(recipe) &&
         asked.insert(model_of(recipe)).second)
       add(problems_of_weights(trial->text, data.dataset_info));
