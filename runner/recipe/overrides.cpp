@@ -218,39 +218,81 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
-Diagnostic no_effect(const Override& last, const Override& before, const std::string& why) {
-  return warning(last.key_where, why + ", and this one counts",
-                 "'" + before.file->text + "' has no effect");
+// A key that an override sets, by itself or in an inline table.
+struct Setting {
+  const Override* by = nullptr;
+  std::string path;
+  std::string key;  // as typed; the path of one in a table
+  SourceSpan where;
+};
+
+// Those of an inline table, and of tables in it.
+void add_settings(const SchemaSet& schemas, const Table& root, const Override& override_,
+                  const Table& table, const std::string& table_path,
+                  std::vector<Setting>& settings) {
+  for (const Entry& entry : table.entries()) {
+    const std::string path = join_path(table_path, entry.key);
+    const Schema* schema = schema_at(schemas, root, path);
+    if (schema == nullptr) continue;
+    if (!is_table(*schema))
+      settings.push_back({&override_, path, path, entry.where});
+    else if (const Table* inner = entry.value.as<Table>())
+      add_settings(schemas, root, override_, *inner, path, settings);
+  }
+}
+
+std::vector<Setting> settings_of(const SchemaSet& schemas, const Table& root,
+                                 const Override& override_, const std::string& path) {
+  const Schema* schema = schema_at(schemas, root, path);
+  if (schema == nullptr) return {};
+  if (!is_table(*schema)) return {{&override_, path, override_.key, override_.key_where}};
+  Diagnostics told_before;
+  const auto value =
+      read_override_value(override_.file, override_.value_begin, *schema, told_before);
+  std::vector<Setting> settings;
+  if (const Table* table = value ? value->as<Table>() : nullptr)
+    add_settings(schemas, root, override_, *table, path, settings);
+  return settings;
+}
+
+Diagnostic no_effect(const Setting& last, const Setting& before, const std::string& why) {
+  std::string typed = before.by->file->text;
+  std::replace(typed.begin(), typed.end(), '\n', ' ');
+  const std::string in = before.key == before.by->key ? "" : "'" + before.key + "' in ";
+  return warning(last.where, why + ", and this one counts", in + "'" + typed + "' has no effect");
 }
 
 // Only the last counts, of a key and of two that exclude each other: a script may put changes after
-// its own, a person hardly means it. Tables are merged, and what follows a ~key is not in vain.
+// its own, a person hardly means it. What follows a ~key is not in vain.
 void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeText& text,
                       const std::vector<Override>& parsed, const std::vector<std::string>& whole,
                       Diagnostics& diagnostics) {
-  std::map<std::string, const Override*> known;  // by path
+  std::map<std::string, Setting> known;  // by path
   const size_t first = text.stored + text.implied;
   for (const Override& next : parsed) {
     if (next.number < first || next.number >= first + text.typed) continue;
-    const size_t sign = next.form == Override::Form::adds ? 1 : 0;
+    const size_t sign = next.form == Override::Form::sets ? 0 : 1;
+    const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
     if (next.form == Override::Form::removes) {
-      known.erase(whole[next.number].substr(1));
+      std::erase_if(known, [&](const auto& each) {
+        return each.first == path || each.first.starts_with(path + '.');
+      });
       continue;
     }
-    const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
-    const Schema* schema = schema_at(schemas, root, path);
-    if (schema == nullptr || is_table(*schema)) continue;
-    const auto other = known.find(alternative_to(schemas, root, path));
-    if (other != known.end()) {
-      diagnostics.push_back(
-          no_effect(next, *other->second,
-                    "'" + next.key + "' and '" + other->second->key + "' exclude each other"));
-      known.erase(other);
+    for (const Setting& setting : settings_of(schemas, root, next, path)) {
+      const auto other = known.find(alternative_to(schemas, root, setting.path));
+      if (other != known.end() && other->second.by != &next) {
+        diagnostics.push_back(
+            no_effect(setting, other->second,
+                      "'" + setting.key + "' and '" + other->second.key + "' exclude each other"));
+        known.erase(other);
+      }
+      const auto [before, is_new] = known.try_emplace(setting.path, setting);
+      if (!is_new)
+        diagnostics.push_back(
+            no_effect(setting, before->second, "'" + setting.key + "' is given twice"));
+      before->second = setting;
     }
-    const auto [before, is_new] = known.try_emplace(path, &next);
-    if (!is_new)
-      diagnostics.push_back(no_effect(next, *before->second, "'" + next.key + "' is given twice"));
-    before->second = &next;
   }
 }
 
