@@ -146,6 +146,44 @@ class Show(ExprunTest):
         self.assertEqual(origins["run.seed"], {"key": "run.seed", "value": 5, "origin": "file",
                                                "file": "child.toml", "line": 3})
 
+    def test_a_sweep_is_shown_by_its_axes_and_its_first_trial(self):
+        self.write("swept.toml", 'extends = "tiny.toml"\n[sweep.axes]\nlr = [1e-2, 1e-3]\n"model.num_layers" = "1,2"\n')
+        shown = self.exprun("show", "swept.toml").out
+        self.assertTrue(shown.startswith("""\
+# sweep       4 trials, the first of which is shown
+# axes        optimizer.lr: 0.01, 0.001
+#             model.num_layers: 1, 2
+
+version = 1
+"""), shown)
+        self.write("first.toml", shown)
+        hashes = [json.loads(self.exprun(*words, "--json").out)["hash"] for words in
+                  (("show", "swept.toml"), ("check", "swept.toml"), ("show", "first.toml"))]
+        self.assertEqual(hashes, hashes[:1] * 3)
+        # The command line changes the sweep as it does for `exprun sweep`.
+        shown = json.loads(self.exprun("show", "swept.toml", "lr=3e-3", "seed=1,2,3", "--json").out)
+        self.assertEqual((shown["trials"], shown["axes"], shown["recipe"]["optimizer"]["lr"]),
+                         (6, {"model.num_layers": [1, 2], "run.seed": [1, 2, 3]}, 3e-3))
+        self.assertIn("sweep       one trial\n\nversion", self.exprun("show", "swept.toml", "lr=3e-3", "num_layers=1").out)
+        self.assertTrue(self.exprun("show", "swept.toml", "~sweep").out.startswith("version = 1\n"))
+
+    def test_other_views_of_a_sweep_are_of_its_first_trial(self):
+        self.write("points.csv", "num_layers\n1\n2\n")
+        self.write("swept.toml", 'extends = "tiny.toml"\n[sweep]\npoints = "points.csv"\nseeds = 2\n[sweep.axes]\nlr = [1e-2, 1e-3]\n')
+        result = self.exprun("show", "swept.toml", "steps=3", "--origin")
+        self.assertEqual(result.err, "exprun: a sweep of 8 trials, the first of which is shown\n")
+        lines = {line.split()[0]: line.split()[-1] for line in result.out.splitlines()}
+        self.assertEqual({key: lines[key] for key in ("optimizer.lr", "model.num_layers", "run.seed", "run.steps")},
+                         {"optimizer.lr": "swept.toml:6", "model.num_layers": "points.csv:2", "run.seed": "swept.toml:4",
+                          "run.steps": "override"})
+        origins = {item["key"]: item for item in
+                   json.loads(self.exprun("show", "swept.toml", "--origin", "--json").out)["origins"]}
+        self.assertEqual(origins["optimizer.lr"],
+                         {"key": "optimizer.lr", "value": 0.01, "origin": "file", "file": "swept.toml", "line": 6})
+        self.assertIn("schedule constant, 3 updates", self.exprun("show", "swept.toml", "steps=3", "--schedule").out)
+        self.assertEqual(self.exprun("show", "swept.toml", "lr=5e-3,1", "--diff", "tiny.toml").out.splitlines()[1].split(),
+                         ["optimizer.lr", "0.005", "0.01"])
+
     def test_what_the_data_of_a_run_told_is_said_to_be_derived(self):
         self.exprun("tiny.toml", "steps=2")
         characters = len(set((self.folder / "text.txt").read_text()))

@@ -1,8 +1,12 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/json_text.h"
@@ -22,10 +26,13 @@
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "control/report/terminal.h"
+#include "control/sweep/axis_mistakes.h"
+#include "control/sweep/trials.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
+#include "recipe/sweep/sweep_table.h"
 #include "recipe/toml/write.h"
 #include "recipe/value.h"
 #include "store/run_state.h"
@@ -38,10 +45,28 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json origins_of(const ResolvedRecipe& recipe) {
+// A recipe, or the first trial of one that is a sweep.
+struct Shown {
+  RecipeText text;
+  std::string title;         // "quickstart.toml lr=3e-4", or the run's folder
+  DatasetInfo dataset_info;  // of a run
+  std::optional<SweepPlan> sweep;
+};
+
+// A value of a sweep's axis is written where the axis is: the trial has it as an override.
+Value shown_value(const ResolvedRecipe& recipe, const std::string& path, const Shown& shown) {
+  Value value = *recipe.find(path);
+  if (!shown.sweep || value.origin != Origin::command_line) return value;
+  const Trial& trial = shown.sweep->trials.front();
+  value.where = at_axes({{value.where, "", ""}}, trial.point, trial.text).front().where;
+  if (!value.where.file->name.starts_with(kTypedOverride)) value.origin = Origin::file;
+  return value;
+}
+
+ordered_json origins_of(const ResolvedRecipe& recipe, const Shown& shown) {
   ordered_json list = ordered_json::array();
   for (const auto& [path, text] : recipe.leaves(false)) {
-    const Value& value = *recipe.find(path);
+    const Value value = shown_value(recipe, path, shown);
     ordered_json item = {
         {"key", path}, {"value", to_json(value)}, {"origin", to_string(value.origin)}};
     if (value.where) item["file"] = value.where.file->name;
@@ -61,18 +86,68 @@ ResultTable difference_table(const ResolvedRecipe& a, const ResolvedRecipe& b,
 }
 
 // Every key with its value and the place that it comes from.
-std::string recipe_with_origins(const ResolvedRecipe& recipe) {
+std::string recipe_with_origins(const ResolvedRecipe& recipe, const Shown& shown) {
   ResultTable table{{{"key", "key"}, {"value", "value"}, {"origin", "origin"}}, {}};
   for (const auto& [path, value] : recipe.leaves(false))
-    table.rows.push_back(
-        {Cell::word(path), Cell::word(value), Cell::word(place_of(*recipe.find(path)))});
+    table.rows.push_back({Cell::word(path), Cell::word(value),
+                          Cell::word(place_of(shown_value(recipe, path, shown)))});
   return to_plain(table, {});
 }
 
+// A key that a sweep changes, by its whole path, and the values that its trials have, each once.
+struct SweptKey {
+  std::string path;
+  std::vector<const Value*> values;
+};
+
+std::vector<SweptKey> swept_keys(const SweepPlan& plan) {
+  std::set<std::string> paths;
+  std::vector<SweptKey> keys;
+  for (const Trial& trial : plan.trials) {
+    const std::vector<std::string>& overrides = trial.resolved.overrides();
+    const size_t first = overrides.size() - trial.point.size();
+    for (size_t i = 0; i < trial.point.size(); ++i)
+      if (const std::string path = key_of(overrides[first + i]);
+          trial.point[i].is_axis && paths.insert(path).second)
+        keys.push_back({path, {}});
+  }
+  for (auto& [path, values] : keys) {
+    std::set<std::string> known;
+    for (const Trial& trial : plan.trials)
+      if (const Value* const value = trial.resolved.find(path);
+          value && known.insert(toml_text(*value)).second)
+        values.push_back(value);
+  }
+  return keys;
+}
+
+std::string counted_trials(const SweepPlan& plan) {
+  const auto trials = static_cast<int64_t>(plan.trials.size());
+  return pluralize(trials, "trial") + (trials > 1 ? ", the first of which is shown" : "");
+}
+
+// Above the first trial.
+std::string sweep_as_comments(const SweepPlan& plan) {
+  std::string lines;
+  for (const auto& [path, values] : swept_keys(plan)) {
+    std::string list;
+    for (const Value* const value : values) list += (list.empty() ? "" : ", ") + toml_text(*value);
+    lines += path + ": " + list + '\n';
+  }
+  return comment_line("sweep", counted_trials(plan)) + comment_line("axes", lines) + '\n';
+}
+
 // Hash and recipe; each key's place too when `origins`.
-std::string recipe_json(const ResolvedRecipe& recipe, bool origins) {
-  ordered_json json = {{"hash", recipe.hash()}, {"recipe", to_json(recipe.written())}};
-  if (origins) json["origins"] = origins_of(recipe);
+std::string recipe_json(const ResolvedRecipe& recipe, const Shown& shown, bool origins) {
+  ordered_json json = {{"hash", recipe.hash()}};
+  if (shown.sweep) {
+    json["trials"] = shown.sweep->trials.size();
+    json["axes"] = ordered_json::object();
+    for (const auto& [path, values] : swept_keys(*shown.sweep))
+      for (const Value* const value : values) json["axes"][path].push_back(to_json(*value));
+  }
+  json["recipe"] = to_json(recipe.written());
+  if (origins) json["origins"] = origins_of(recipe, shown);
   return json_text(json, 2) + '\n';
 }
 
@@ -222,21 +297,18 @@ void show_schedule(const std::string& what, const RecipeText& text, bool json,
 
 // exprun show RECIPE|RUN [--origin] [--diff OTHER] [--schedule] [--json]
 
-struct Shown {
-  RecipeText text;
-  std::string title;         // "quickstart.toml lr=3e-4", or the run's folder
-  DatasetInfo dataset_info;  // of a run
-};
-
 Shown shown_of(const std::string& what, const Words& overrides, const Globals& globals) {
   if (names_recipe_file(what)) {
     std::string title = what;
     for (const std::string& change : overrides) title += ' ' + change;
-    return {read_recipe(what, overrides), title, {}};
+    RecipeText text = read_recipe(what, overrides);
+    if (!has_sweep(text)) return {std::move(text), std::move(title), {}, {}};
+    SweepPlan plan = plan_sweep(read_recipe(what, {}), overrides);
+    return {plan.trials.front().text, std::move(title), {}, std::move(plan)};
   }
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, what);
-  return {stored_recipe(store, run), run.folder, dataset_info_of(globals.store, run)};
+  return {stored_recipe(store, run), run.folder, dataset_info_of(globals.store, run), {}};
 }
 
 ResolvedRecipe resolved_of(const std::string& what, const Shown& shown) {
@@ -278,15 +350,16 @@ void show(const ShowWords& asked, const Globals& globals) {
   if (!names_recipe_file(what) && as_recorded) return show_run(what, run, globals);
   const Shown shown = shown_of(what, overrides, globals);
   const ResolvedRecipe recipe = resolved_of(what, shown);
+  if (shown.sweep && !as_recorded) log_info("a sweep of " + counted_trials(*shown.sweep));
   if (schedule) return show_schedule(what, shown.text, run.json, globals);
   if (!other.empty()) {
     const Shown compared = shown_of(other, {}, globals);
     return print_difference(recipe, resolved_of(other, compared), shown.title, compared.title,
                             run.json);
   }
-  print(run.json ? recipe_json(recipe, origin)
-        : origin ? recipe_with_origins(recipe)
-                 : recipe.to_toml());
+  print(run.json ? recipe_json(recipe, shown, origin)
+        : origin ? recipe_with_origins(recipe, shown)
+                 : (shown.sweep ? sweep_as_comments(*shown.sweep) : "") + recipe.to_toml());
 }
 
 }  // namespace
@@ -296,8 +369,9 @@ int run_show(const Words& words, const Globals& globals) {
   Arguments arguments(
       "show RECIPE|RUN [key=value...]",
       "Prints a recipe with every default and override filled in, as TOML. For a run, first prints "
-      "what is known about it, as comments: state, code, machine, libraries. The output is a "
-      "recipe with the same hash.");
+      "what is known about it, as comments: state, code, machine, libraries. For a recipe with "
+      "[sweep], prints its first trial, below the number of trials and the axes as comments. The "
+      "output is a recipe with the same hash.");
   arguments
       .word("RECIPE|RUN", asked.what,
             "a TOML file, or a run: its folder, id, uid or name, @last or @best",
@@ -309,9 +383,11 @@ int run_show(const Words& words, const Globals& globals) {
               "print only the keys that differ from another recipe or run", offer::recipes_and_runs)
       .flag("--schedule", asked.schedule,
             "print and plot the learning rate of every group over the run")
-      .flag("--json", asked.run.json,
-            "print JSON: the hash, the recipe and, for a run, all that is known about it; with "
-            "--origin, where each key comes from; can be combined with --diff and --schedule")
+      .flag(
+          "--json", asked.run.json,
+          "print JSON: the hash, the recipe and, for a run, all that is known about it, or, for a "
+          "sweep, the number of trials and the axes; with --origin, where each key comes from; "
+          "can be combined with --diff and --schedule")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)

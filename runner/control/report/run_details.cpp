@@ -10,15 +10,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// A value of several lines goes on below itself.
-std::string comment_line(const std::string& name, std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  if (text.empty()) return "";
-  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
-    text.replace(at, 1, "\n#             ");
-  return "# " + name + std::string(12 - name.size(), ' ') + text + '\n';
-}
-
 std::string text_at(const ordered_json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
@@ -106,6 +97,14 @@ std::string loss_in(const RunDetails& details, const char* series) {
 }
 
 }  // namespace
+
+std::string comment_line(const std::string& name, std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.empty()) return "";
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
+    text.replace(at, 1, "\n#             ");
+  return "# " + name + std::string(12 - name.size(), ' ') + text + '\n';
+}
 
 std::string details_as_comments(const RunDetails& details) {
   const RunRow& run = details.run;

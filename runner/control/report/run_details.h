@@ -26,7 +26,11 @@ struct RunDetails {
 
 // What is known of a run, for people.
 
-// Lines of "# ...", so that they may stand above the resolved recipe.
+// "# name        text", so that it may stand above a resolved recipe; further lines of the text go
+// on below it. Empty if the text is.
+std::string comment_line(const std::string& name, std::string text);
+
+// All of it in such lines.
 std::string details_as_comments(const RunDetails& details);
 
 // All that is known of a run, for scripts.
