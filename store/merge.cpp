@@ -64,20 +64,21 @@ void copy_sweep_rows(Connection& connection) {
 std::string rank_of_trial(const std::string& trial) {
   return "coalesce((SELECT iif(removed_ms IS NOT NULL, 2, iif(state = 'finished', 4, 3)) "
          "FROM main.all_runs AS a WHERE a.run = " +
-         trial + ".run), " + trial + ".problem <> '')";
+         trial + ".run), iif(" + trial + ".purged, 2, " + trial + ".problem <> ''))";
 }
 
 // A trial has the run that it has there, also one that was begun for another sweep. Where the two
 // stores have different runs of it, the one that came further is taken, or else ours.
 void copy_trials(Connection& connection) {
-  Query(
-      connection,
-      "INSERT INTO main.trial AS mine (sweep, trial, recipe_hash, changes, run, problem) SELECT " +
-          sweep_here("t.sweep") +
-          ", t.trial, t.recipe_hash, t.changes, (SELECT h.id FROM main.run AS h JOIN other.run "
-          "AS r ON r.uid = h.uid WHERE r.id = t.run), t.problem FROM other.trial AS t WHERE true "
-          "ON CONFLICT DO UPDATE SET run = excluded.run, problem = excluded.problem WHERE " +
-          rank_of_trial("excluded") + " > " + rank_of_trial("mine"))
+  Query(connection,
+        "INSERT INTO main.trial AS mine (sweep, trial, recipe_hash, changes, run, problem, purged) "
+        "SELECT " +
+            sweep_here("t.sweep") +
+            ", t.trial, t.recipe_hash, t.changes, (SELECT h.id FROM main.run AS h JOIN other.run "
+            "AS r ON r.uid = h.uid WHERE r.id = t.run), t.problem, t.purged FROM other.trial AS t "
+            "WHERE true ON CONFLICT DO UPDATE SET run = excluded.run, problem = excluded.problem, "
+            "purged = excluded.purged WHERE " +
+            rank_of_trial("excluded") + " > " + rank_of_trial("mine"))
       .run();
 }
 

@@ -40,7 +40,7 @@ std::vector<int64_t> series_of(Connection& connection, int64_t run) {
 
 // In an order that no foreign key minds.
 void forget(Connection& connection, int64_t run) {
-  Query(connection, "UPDATE trial SET run = NULL WHERE run = ?", run).run();
+  Query(connection, "UPDATE trial SET run = NULL, purged = 1 WHERE run = ?", run).run();
   for (const char* table : {"series", "checkpoint", "event", "parameter", "tag", "note", "run_blob",
                             "attempt_blob", "attempt"}) {
     Query(connection, std::string("DELETE FROM ") + table + " WHERE run = ?", run).run();

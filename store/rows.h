@@ -175,6 +175,7 @@ struct TrialRow {
   std::string changes;  // "lr=0.001 num_layers=4"
   std::optional<int64_t> run;
   std::string problem = {};  // why it could not begin when it was last tried; empty if it could
+  bool purged = false;       // it had a run, which was removed and purged
 };
 
 struct NoteRow {

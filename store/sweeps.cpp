@@ -83,7 +83,8 @@ void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
     for (const TrialRow& trial : trials) {
       Query(connection,
             "INSERT INTO trial (sweep, trial, recipe_hash, changes, run) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET run = coalesce(excluded.run, run)",
+            "ON CONFLICT DO UPDATE SET run = coalesce(excluded.run, run), "
+            "purged = iif(excluded.run IS NULL, purged, 0)",
             sweep, trial.trial, trial.recipe_hash, trial.changes, trial.run)
           .run();
     }
@@ -97,7 +98,8 @@ void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
 }
 
 void set_trial_run(Connection& connection, int64_t sweep, int64_t trial, int64_t run) {
-  Query(connection, "UPDATE trial SET run = ?, problem = '' WHERE sweep = ? AND trial = ?", run,
+  Query(connection,
+        "UPDATE trial SET run = ?, problem = '', purged = 0 WHERE sweep = ? AND trial = ?", run,
         sweep, trial)
       .run();
 }
@@ -156,13 +158,14 @@ std::vector<TrialRow> Store::trials(int64_t sweep) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
     std::vector<TrialRow> rows;
-    Query query(connection,
-                "SELECT trial, recipe_hash, changes, run, problem FROM trial WHERE sweep = ? "
-                "ORDER BY trial",
-                sweep);
+    Query query(
+        connection,
+        "SELECT trial, recipe_hash, changes, run, problem, purged FROM trial WHERE sweep = ? "
+        "ORDER BY trial",
+        sweep);
     while (query.step())
       rows.push_back({query.integer(0), query.text(1), query.text(2), query.optional_integer(3),
-                      query.text(4)});
+                      query.text(4), query.integer(5) != 0});
     return rows;
   });
 }

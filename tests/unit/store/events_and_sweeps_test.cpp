@@ -111,4 +111,15 @@ TEST_CASE("store: the state of a sweep follows from its trials") {
   CHECK(state() == "removed");
   store.restore_run(first);
   CHECK(state() == "finished");
+  // What was purged waits for nothing either, until the same command trains it again.
+  store.purge_run(second, [] {});
+  CHECK(value_of(store, "SELECT state FROM trials WHERE trial = 2") == "removed");
+  CHECK(store.trials(sweep)[1].purged);
+  CHECK(state() == "finished");
+  store.record_trials(sweep, {{2, "h2", "lr=2", {}}});
+  CHECK(store.trials(sweep)[1].purged);
+  run.uid = new_run("3c").uid;
+  store.create_run(run);
+  CHECK(!store.trials(sweep)[1].purged);
+  CHECK(state() == "running");
 }

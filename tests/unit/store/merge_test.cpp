@@ -222,6 +222,25 @@ TEST_CASE("merge: a trial whose run was removed there does not wait here") {
   CHECK(told(store.merge(there.database(), kNobodyRuns)) == "0 added, 0 updated, 0 unchanged");
 }
 
+TEST_CASE("merge: a trial whose run was purged there does not wait here") {
+  const DatabaseFolder here, there, third;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t id = full_run(other, "1a");
+  other.remove_run(id);
+  other.purge_run(id, [] {});
+  const std::string states =
+      "SELECT group_concat(state, ' ') FROM (SELECT state FROM trials ORDER BY trial)";
+  store.merge(there.database(), kNobodyRuns);
+  CHECK(value_of(store, states) == "waiting removed");
+  Store trained(third.database(), Store::Access::read_write);
+  full_run(trained, "2b");
+  store.merge(third.database(), kNobodyRuns);
+  CHECK(value_of(store, states) == "waiting interrupted");
+  trained.merge(there.database(), kNobodyRuns);
+  CHECK(value_of(trained, states) == "waiting interrupted");
+}
+
 TEST_CASE("merge: of two runs of a trial, the one that came further is the trial's") {
   const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
