@@ -268,9 +268,8 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
                       const std::vector<Override>& parsed, const std::vector<std::string>& whole,
                       Diagnostics& diagnostics) {
   std::map<std::string, Setting> known;  // by path
-  const size_t first = text.stored + text.implied;
   for (const Override& next : parsed) {
-    if (next.number < first || next.number >= first + text.typed) continue;
+    if (!text.is_typed(next.number)) continue;
     const size_t sign = next.form == Override::Form::sets ? 0 : 1;
     const std::string path = whole[next.number].substr(sign, whole[next.number].find('=') - sign);
     if (next.form == Override::Form::removes) {

@@ -182,11 +182,52 @@ std::shared_ptr<const SourceFile> override_file(size_t number, const std::string
   return numbered_file("override", number, text);
 }
 
+void RecipeText::type(const std::vector<std::string>& words) {
+  const auto after = static_cast<std::ptrdiff_t>(stored + implied + typed);
+  overrides.insert(overrides.begin() + after, words.begin(), words.end());
+  typed += words.size();
+}
+
+void RecipeText::imply(const std::string& change) {
+  overrides.insert(overrides.begin() + static_cast<std::ptrdiff_t>(stored + implied), change);
+  ++implied;
+}
+
+void RecipeText::find_out(const std::string& change) {
+  overrides.push_back(change);
+  ++found_out;
+}
+
+void RecipeText::erase_override(size_t index) {
+  if (index < stored)
+    --stored;
+  else if (index < stored + implied)
+    --implied;
+  else if (index >= first_found_out())
+    --found_out;
+  else if (is_typed(index))
+    --typed;
+  overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void RecipeText::mark_as_stored() {
+  stored = overrides.size();
+  implied = found_out = typed = 0;
+}
+
+bool RecipeText::is_typed(size_t index) const {
+  return index >= stored + implied && index < stored + implied + typed;
+}
+
+size_t RecipeText::first_found_out() const {
+  return overrides.size() - found_out;
+}
+
 std::shared_ptr<const SourceFile> RecipeText::override_source(size_t index) const {
   const std::string& text = overrides[index];
   if (index < stored) return numbered_file("stored override", index + 1, text);
   if (index < stored + implied) return numbered_file("implied override", index - stored + 1, text);
-  const size_t found = overrides.size() - found_out;
+  const size_t found = first_found_out();
   if (index >= found) return numbered_file("automatic override", index - found + 1, text);
   return override_file(index - stored - implied + 1, text);
 }
@@ -247,12 +288,11 @@ std::optional<LoadedFile> load_file(const std::shared_ptr<const SourceFile>& fil
   return loaded;
 }
 
-RecipeText read_recipe(const fs::path& file, std::vector<std::string> overrides) {
+RecipeText read_recipe(const fs::path& file, const std::vector<std::string>& overrides) {
   if (file.empty())
     throw Error("command line: the name of the recipe is empty", ExitCode::bad_recipe);
   Reading reading;
-  reading.text.overrides = std::move(overrides);
-  reading.text.typed = reading.text.overrides.size();
+  reading.text.type(overrides);
   for (fs::path next = file; !next.empty();) next = read_one(reading, next);
   return std::move(reading.text);
 }

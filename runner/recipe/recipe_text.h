@@ -27,6 +27,18 @@ struct RecipeText {
   // So many of the rest stand on one command line, where a key is hardly meant to be given twice.
   size_t typed = 0;
 
+  // These keep the numbers right. Of what was typed, implied or found out before, the new comes
+  // last.
+  void type(const std::vector<std::string>& words);
+  void imply(const std::string& change);
+  void find_out(const std::string& change);
+  void erase_override(size_t index);
+  // A run has been stored with all of them.
+  void mark_as_stored();
+
+  bool is_typed(size_t index) const;  // on one command line with the others that are
+  size_t first_found_out() const;     // the number of overrides where nothing was found out
+
   // An override as a text of its own: "<override 2>" is the second one that the user typed.
   std::shared_ptr<const SourceFile> override_source(size_t index) const;
   // All texts that a diagnostic may point into: the files, then the overrides.
@@ -47,7 +59,8 @@ bool is_named_as_another_kind(const std::filesystem::path& file);
 
 // Reads the recipe and its parents. Throws RecipeError (a missing file, a folder, a cycle, too
 // deep, a file that is not TOML, an `extends` that cannot be read: all with their place).
-RecipeText read_recipe(const std::filesystem::path& file, std::vector<std::string> overrides);
+RecipeText read_recipe(const std::filesystem::path& file,
+                       const std::vector<std::string>& overrides);
 
 // The version of the language. Within a version no default changes and no key loses its meaning.
 inline constexpr int64_t kRecipeVersion = 1;

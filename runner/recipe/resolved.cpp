@@ -224,10 +224,9 @@ Resolver::~Resolver() = default;
 
 Resolution Resolver::operator()(const std::vector<std::string>& overrides,
                                 const DatasetInfo& dataset_info) const {
-  const RecipeText& text = known_->text;
-  return resolve_merged(
-      {text.files, overrides, text.stored, text.implied, text.found_out, text.typed},
-      known_->extended, dataset_info, known_->schemas);
+  RecipeText text = known_->text;
+  text.overrides = overrides;
+  return resolve_merged(text, known_->extended, dataset_info, known_->schemas);
 }
 
 Resolution try_resolve(const RecipeText& text, const DatasetInfo& dataset_info,

@@ -191,12 +191,11 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
              const StoreFolder& folder) {
   Report report;
   try {
-    RecipeText text = with_checkpoint_of_run(read_recipe(recipe, overrides), folder).text;
+    const RecipeText text = with_checkpoint_of_run(read_recipe(recipe, overrides), folder).text;
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
-      text.overrides.clear();  // they are axes, of one value some
-      text.typed = text.found_out = 0;
-      check_sweep(report, text, overrides, options, folder);
+      // The overrides are axes, of one value some.
+      check_sweep(report, read_recipe(recipe, {}), overrides, options, folder);
     } else {
       check_run(report, text, std::move(resolution), options, folder);
     }

@@ -23,10 +23,9 @@ constexpr const char* kAround =
     "num_heads = 1\nhidden_size = 1\ncontext_length = 1\nvocab_size = 1000000000\n[batch]\n"
     "sequences = 1\n[optimizer]\ntype = \"adamw\"\nlr = 1.0\n[evaluation]\n";
 
-RecipeText around(Words overrides) {
-  RecipeText text{{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})},
-                  std::move(overrides)};
-  text.typed = text.overrides.size();
+RecipeText around(const Words& overrides) {
+  RecipeText text{{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})}, {}};
+  text.type(overrides);
   return text;
 }
 

@@ -88,8 +88,7 @@ RunRow only_match(const Store& store, const std::string& pattern) {
 
 RecipeText read_stored(const std::string& json) {
   RecipeText text = RecipeText::from_json(json);
-  text.stored = text.overrides.size();
-  text.implied = text.found_out = 0;
+  text.mark_as_stored();
   return text;
 }
 
@@ -140,8 +139,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {
   RecipeText text = read_stored(store.recipe_json(run.id));
-  text.overrides.insert(text.overrides.end(), changes.begin(), changes.end());
-  text.typed = changes.size();
+  text.type(changes);
   return text;
 }
 

@@ -99,7 +99,7 @@ std::string longer_command(const std::string& recipe, const Trial& trial, const 
   };
   // What was found out replaces what was typed.
   const auto& all = trial.text.overrides;
-  const auto found_out = all.end() - static_cast<std::ptrdiff_t>(trial.text.found_out);
+  const auto found_out = all.begin() + static_cast<std::ptrdiff_t>(trial.text.first_found_out());
   const auto is_replaced = [&](const std::string& change) {
     return std::any_of(found_out, all.end(), [&](const std::string& found) {
       return &found != &change && may_be_same_key(key_of(change), key_of(found));

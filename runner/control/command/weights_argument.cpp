@@ -89,12 +89,10 @@ RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) con
     all.insert(all.begin(), {std::string("dataset.tokenizer=") + (is_json ? "huggingface" : "gpt2"),
                              "dataset.vocabulary=" + toml_quoted(tokenizer_.string())});
   }
-  const size_t not_typed = all.size();
-  all.insert(all.end(), typed.begin(), typed.end());
-  RecipeText text = run_ ? understood_recipe(*store_, *run_, all, command_.c_str(), word_)
-                         : recipe_of(word_, all);
-  text.implied = not_typed;
-  text.typed = typed.size();
+  RecipeText text = run_ ? understood_recipe(*store_, *run_, {}, command_.c_str(), word_)
+                         : recipe_of_model(word_);
+  for (const std::string& change : all) text.imply(change);
+  text.type(typed);
   return text;
 }
 

@@ -72,7 +72,7 @@ Diagnostics one_run_of(const SweepPoint& point, const ResolvedRecipe& first,
 }
 
 Diagnostics at_axes(Diagnostics diagnostics, const SweepPoint& point, const RecipeText& text) {
-  const size_t first = text.overrides.size() - text.found_out - point.size();
+  const size_t first = text.first_found_out() - point.size();
   for (Diagnostic& diagnostic : diagnostics)
     for (size_t i = 0; diagnostic.where && i < point.size(); ++i) {
       const SweepChange& change = point[i];

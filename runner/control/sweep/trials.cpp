@@ -162,10 +162,7 @@ class Survey {
          const SearchOptions& options)
       : recipe_(recipe), glance_(glance) {
     const bool in_recipe = has_sweep(recipe);
-    if (in_recipe) {
-      recipe_.overrides.insert(recipe_.overrides.begin(), "~sweep");
-      ++recipe_.implied;
-    }
+    if (in_recipe) recipe_.imply("~sweep");
     const Resolver resolver(recipe_);
     const Resolution base = resolver(recipe_.overrides);
     move_settings(arguments, recipe.overrides, base.recipe.root());

@@ -84,9 +84,8 @@ TEST_CASE("run device: a launcher's number of ranks counts, whatever changes sta
     CHECK(world_size(resolve(with_world_size(text_with({change}), 4))) == 4);
   // A run that goes on again and again keeps one.
   RecipeText text = with_world_size(text_with({}), 2);
-  text.stored = text.overrides.size();
-  text.overrides.push_back("metrics.every=\"2 steps\"");
-  text.typed = 1;
+  text.mark_as_stored();
+  text.type({"metrics.every=\"2 steps\""});
   const RecipeText next = with_world_size(text, 4);
   CHECK(next.overrides.size() == text.overrides.size());
   CHECK(next.stored == text.stored - 1);

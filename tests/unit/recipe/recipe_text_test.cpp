@@ -109,14 +109,28 @@ TEST_CASE("load: what is stored resolves to the same recipe without the files") 
 TEST_CASE("load: overrides are numbered as they were typed, behind those of a run and of options") {
   RecipeText text;
   text.files = {std::make_shared<SourceFile>(SourceFile{"mine.toml", ""})};
-  text.overrides = {"steps=1", "seed=2", "precision.compute=bf16", "lr=1", "num_layers=3"};
-  text.stored = 2;
-  text.implied = 1;
+  text.type({"steps=1", "seed=2"});
+  text.mark_as_stored();
+  text.find_out("world_size=2");
+  text.type({"lr=1"});
+  text.imply("precision.compute=bf16");
+  text.type({"num_layers=3"});
   std::vector<std::string> names;
   for (const auto& source : RecipeText::from_json(text.to_json()).sources())
     names.push_back(source->name);
   CHECK(names == std::vector<std::string>{"mine.toml", "<stored override 1>", "<stored override 2>",
-                                          "<implied override 1>", "<override 1>", "<override 2>"});
+                                          "<implied override 1>", "<override 1>", "<override 2>",
+                                          "<automatic override 1>"});
+  CHECK(text.overrides == std::vector<std::string>{"steps=1", "seed=2", "precision.compute=bf16",
+                                                   "lr=1", "num_layers=3", "world_size=2"});
+  CHECK(text.first_found_out() == 5);
+  text.erase_override(3);
+  text.erase_override(0);
+  CHECK(text.override_source(0)->name == "<stored override 1>");
+  CHECK(text.override_source(1)->name == "<implied override 1>");
+  CHECK(text.is_typed(2));
+  CHECK(!text.is_typed(3));
+  CHECK(text.override_source(3)->name == "<automatic override 1>");
 }
 
 TEST_CASE("load: a damaged stored recipe says so") {

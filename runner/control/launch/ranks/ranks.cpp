@@ -59,17 +59,9 @@ int world_size(const ResolvedRecipe& resolved) {
 RecipeText with_world_size(RecipeText text, int ranks) {
   const std::string key = "parallelism.world_size=";
   // What was put there for an earlier attempt goes.
-  for (size_t i = text.overrides.size(); i-- > 0;) {
-    if (!text.overrides[i].starts_with(key)) continue;
-    text.overrides.erase(text.overrides.begin() + static_cast<std::ptrdiff_t>(i));
-    size_t& kind = i < text.stored                                   ? text.stored
-                   : i < text.stored + text.implied                  ? text.implied
-                   : i + text.found_out >= text.overrides.size() + 1 ? text.found_out
-                                                                     : text.typed;
-    if (kind > 0) --kind;
-  }
-  text.overrides.push_back(key + std::to_string(ranks));
-  ++text.found_out;
+  for (size_t i = text.overrides.size(); i-- > 0;)
+    if (text.overrides[i].starts_with(key)) text.erase_override(i);
+  text.find_out(key + std::to_string(ranks));
   return text;
 }
 

@@ -49,7 +49,7 @@ std::string dtype_of(const fs::path& folder) {
   return dtype == "bfloat16" ? "bf16" : dtype == "float16" ? "fp16" : "fp32";
 }
 
-RecipeText recipe_of(const fs::path& folder, std::vector<std::string> overrides) {
+RecipeText recipe_of_model(const fs::path& folder) {
   std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
   for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";
   text += "[dataset]\ntype = \"text\"\npath = " + toml_quoted((folder / kConfigFile).string());
@@ -59,8 +59,7 @@ RecipeText recipe_of(const fs::path& folder, std::vector<std::string> overrides)
       "\nvalidation_fraction = 0.0\n[batch]\nsequences = 1\n[optimizer]\ntype = \"adamw\"\nlr "
       "= 1e-3\n"
       "[schedule]\ntype = \"constant\"\n";
-  return {{std::make_shared<SourceFile>(SourceFile{folder.string(), std::move(text)})},
-          std::move(overrides)};
+  return {{std::make_shared<SourceFile>(SourceFile{folder.string(), std::move(text)})}, {}};
 }
 
 }  // namespace exprun

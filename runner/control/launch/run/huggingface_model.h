@@ -26,6 +26,6 @@ std::optional<std::filesystem::path> tokenizer_of(const std::filesystem::path& f
 std::string dtype_of(const std::filesystem::path& folder);
 
 // A recipe for looking at its weights: it has no data. Throws as model_keys_of().
-RecipeText recipe_of(const std::filesystem::path& folder, std::vector<std::string> overrides);
+RecipeText recipe_of_model(const std::filesystem::path& folder);
 
 }  // namespace exprun

@@ -122,8 +122,9 @@ std::map<std::string, std::string> meant_before(const std::vector<const Resolved
                          [](const std::string& change) { return change.starts_with(kChange); });
         if (added == stored.overrides.rend()) continue;
         const ResolvedRecipe began = try_resolve(stored).recipe;
-        stored.overrides.erase(std::next(added).base());  // which with_initial_weights added
-        stored.found_out -= std::min<size_t>(stored.found_out, 1);
+        const auto behind = static_cast<size_t>(added - stored.overrides.rbegin());
+        // The one that with_initial_weights() added.
+        stored.erase_override(stored.overrides.size() - 1 - behind);
         const auto same = words.find({name, try_resolve(stored).recipe.hash()});
         const std::string* const path = words_of(began);
         if (same != words.end() && path && are_weights(*path))
@@ -180,8 +181,7 @@ RecipeText with_initial_weights(RecipeText text, const ResolvedRecipe& recipe,
                                 const WeightsByWords& weights) {
   const auto found = weights.find(*words_of(recipe));
   if (found == weights.end() || found->second.path == found->first) return text;
-  text.overrides.push_back(kChange + toml_quoted(found->second.path));
-  ++text.found_out;
+  text.find_out(kChange + toml_quoted(found->second.path));
   return text;
 }
 

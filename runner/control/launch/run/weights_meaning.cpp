@@ -43,7 +43,7 @@ bool is_of_meaning(std::string_view path) {
 }
 
 std::optional<ResolvedRecipe> recipe_with(const fs::path& weights) {
-  if (is_huggingface_folder(weights)) return try_resolve(recipe_of(weights, {})).recipe;
+  if (is_huggingface_folder(weights)) return try_resolve(recipe_of_model(weights)).recipe;
   const auto checkpoint = checkpoint_at(weights);
   return checkpoint ? recipe_of_run(checkpoint->run) : std::nullopt;
 }
