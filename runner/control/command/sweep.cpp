@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
-#include "base/machine/processor.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "base/terminal/console.h"
@@ -19,6 +18,7 @@
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/run_trials.h"
+#include "control/sweep/run/slots.h"
 #include "control/sweep/run/startable.h"
 #include "control/sweep/run/trial_process.h"
 
@@ -92,8 +92,7 @@ std::optional<Store> store_if_any(const StoreFolder& folder) {
 }
 
 Forecast forecast_of(const SweepPlan& plan, const Store* store, const SweepOptions& options) {
-  return forecast(store, plan, options.retry_failed, options.jobs,
-                  static_cast<size_t>(own_cores().count()));
+  return forecast(store, plan, options.retry_failed, options.jobs, slot_machine());
 }
 
 Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,

@@ -23,6 +23,18 @@ SweepPlan plan_of_axes(const std::vector<std::string>& axes) {
   return plan_sweep(recipe_text(kTinyRecipe), axes);
 }
 
+SlotMachine cores(int count) {
+  SlotMachine machine;
+  for (int cpu = 0; cpu < count; ++cpu) machine.cores.push_back({cpu});
+  return machine;
+}
+
+SlotMachine gpus(size_t count) {
+  SlotMachine machine = cores(8);
+  for (size_t gpu = 0; gpu < count; ++gpu) machine.gpus.push_back("GPU-" + std::to_string(gpu));
+  return machine;
+}
+
 struct StoreOfRuns {
   // A run that has recorded a speed at each of its steps, in steps a second. All take no time in
   // the store, so that nothing is left for what they do beside their steps.
@@ -59,7 +71,7 @@ struct StoreOfRuns {
 
 TEST_CASE("sweep forecast: without an earlier run there is no time") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
-  const Forecast ahead = forecast(nullptr, plan, false, 2, 8);
+  const Forecast ahead = forecast(nullptr, plan, false, 2, cores(8));
   CHECK(ahead.to_run == 3);
   CHECK(ahead.to_begin.size() == 3);
   CHECK(!ahead.seconds);
@@ -88,7 +100,7 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
     CHECK(!speed->other_seconds);
   }
 
-  const Forecast ahead = forecast(&runs.store, plan, false, 1, 8);
+  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
   CHECK(ahead.to_run == 2);
   CHECK(ahead.ended.at(RunState::finished) == 1);
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
@@ -111,7 +123,7 @@ TEST_CASE("sweep forecast: a single trial runs after no other") {
   const SweepPlan plan = plan_of_axes({"lr=1,2"});
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
-  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1, 8)) ==
+  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1, cores(8))) ==
         "sweep of 2 trials, 1 of them still to run, about 50 s");
 }
 
@@ -124,19 +136,42 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
     runs.store.record_checkpoint({interrupted, step, 1, 0, 0, ""});
   runs.add(plan.trials[2], RunState::failed, 90, {1});
 
-  const Forecast alone = forecast(&runs.store, plan, false, 1, 8);
+  const Forecast alone = forecast(&runs.store, plan, false, 1, cores(8));
   CHECK(alone.to_run == 3);
   CHECK(alone.to_begin.size() == 2);
   CHECK(*alone.seconds == 50 + 50 + 20);
-  const Forecast two = forecast(&runs.store, plan, false, 2, 8);
+  const Forecast two = forecast(&runs.store, plan, false, 2, cores(8));
   CHECK(*two.seconds == 50 + 20);
   CHECK(forecast_text(plan, two) ==
         "sweep of 5 trials, 3 of them still to run (1 finished, 1 failed), about 1 min 10 s if run "
         "2 at a "
         "time; --retry-failed starts again those that failed");
-  CHECK(*forecast(&runs.store, plan, false, 8, 8).seconds == 50);  // no trial is shorter
-  CHECK(*forecast(&runs.store, plan, false, 8, 1).seconds == *alone.seconds);
-  CHECK(*forecast(&runs.store, plan, true, 1, 8).seconds == 50 + 50 + 50 + 20);
+  CHECK(*forecast(&runs.store, plan, false, 8, cores(8)).seconds == 50);  // no trial is shorter
+  CHECK(*forecast(&runs.store, plan, false, 8, cores(1)).seconds == *alone.seconds);
+  CHECK(*forecast(&runs.store, plan, true, 1, cores(8)).seconds == 50 + 50 + 50 + 20);
+}
+
+TEST_CASE("sweep forecast: only so many trials run at a time as have cores for their ranks") {
+  const auto seconds = [](const std::vector<std::string>& changes, size_t jobs,
+                          const SlotMachine& machine) {
+    std::vector<std::string> axes{"lr=1,2,3,4,5"};
+    axes.insert(axes.end(), changes.begin(), changes.end());
+    const SweepPlan plan = plan_of_axes(axes);
+    StoreOfRuns runs;
+    runs.add(plan.trials[0], RunState::finished, 100, {2});
+    return forecast(&runs.store, plan, false, jobs, machine).seconds;
+  };
+  CHECK(seconds({}, 4, cores(4)) == 50);
+  CHECK(seconds({"world_size=2"}, 4, cores(4)) == 100);
+  CHECK(seconds({"world_size=2"}, 4, cores(3)) == 200);
+  CHECK(seconds({"world_size=4"}, 4, cores(2)) == 200);  // more than there are
+  CHECK(seconds({"world_size=2", "threads=2"}, 4, cores(8)) == 100);
+  CHECK(seconds({"threads=4"}, 4, cores(8)) == 100);
+  CHECK(seconds({"world_size=2", "threads=4"}, 4, gpus(4)) == 100);
+  CHECK(seconds({"world_size=2", "device=cpu"}, 4, gpus(1)) == 50);
+  CHECK(seconds({}, 4, gpus(1)) == 200);
+  CHECK(seconds({}, 1, gpus(4)) == 200);
+  CHECK(!seconds({}, 4, gpus(4)));  // a run alone has had four ranks, these have one each
 }
 
 TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpoint") {
@@ -146,7 +181,7 @@ TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpo
   const int64_t killed = runs.add(plan.trials[1], RunState::killed, 60, {1});
   runs.store.record_checkpoint({killed, 40, 1, 0, 0, "step_00000040"});
   runs.add(plan.trials[2], RunState::crashed, 60, {1});
-  CHECK(*forecast(&runs.store, plan, false, 1, 8).seconds == 30 + 50);
+  CHECK(*forecast(&runs.store, plan, false, 1, cores(8)).seconds == 30 + 50);
 }
 
 TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for some") {
@@ -154,7 +189,7 @@ TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for 
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::interrupted, 100, {2});
   runs.add(plan.trials[39], RunState::interrupted, 100, {1});
-  const Forecast ahead = forecast(&runs.store, plan, false, 1, 8);
+  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
   CHECK(ahead.to_run == 40);
   CHECK(*ahead.seconds == 40 * 50);
 }

@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/terminal/progress_line.h"
 #include "control/launch/known_speed.h"
+#include "control/launch/ranks/ranks.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/which_run.h"
@@ -62,26 +63,74 @@ int64_t step_to_go_on_from(const Store& store, const WhichRun& which) {
   return newest;
 }
 
-// Each trial begins where the first of those before it ends; one of unknown length takes as long as
-// the others on average.
-double time_of_all(std::vector<double> known, int64_t trials, size_t beside_each_other) {
-  const double mean =
-      std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
-  known.resize(static_cast<size_t>(trials), mean);
-  std::vector<double> slots(beside_each_other);
-  for (const double seconds : known) *std::ranges::min_element(slots) += seconds;
-  return *std::ranges::max_element(slots);
+bool trains_on_gpus(const Trial& trial, const SlotMachine& machine) {
+  return !machine.gpus.empty() && trial.resolved.section("run").get<std::string>("device") != "cpu";
+}
+
+// With "auto" it has a rank for each GPU of its share, of which runs alone tell no speed.
+bool has_other_ranks_alone(const Trial& trial, size_t jobs, const SlotMachine& machine) {
+  return jobs > 1 && machine.gpus.size() > 1 && trains_on_gpus(trial, machine) &&
+         !integer_at(trial.resolved.root(), "parallelism.world_size");
+}
+
+// What a trial needs to be as fast as alone, or what there is for all of them.
+struct Room {
+  size_t cores = 1, gpus = 0;
+};
+
+Room room_of(const SlotMachine& machine) {
+  return {std::max<size_t>(1, machine.cores.size()), machine.gpus.size()};
+}
+
+Room room_for(const Trial& trial, const SlotMachine& machine) {
+  const Room all = room_of(machine);
+  const auto ranks = static_cast<size_t>(world_size(trial.resolved));
+  if (trains_on_gpus(trial, machine)) return {1, std::min(ranks, all.gpus)};
+  const auto threads = integer_at(trial.resolved.root(), "run.threads").value_or(1);
+  return {std::min(ranks * static_cast<size_t>(threads), all.cores), 0};
+}
+
+struct TrialAhead {
+  std::optional<double> seconds;
+  Room room;
+};
+
+// Each trial begins when those before it have begun and left it room; one of unknown length takes
+// as long as the others on average. Nothing if no length is known.
+std::optional<double> time_of_all(const std::vector<TrialAhead>& trials, size_t jobs, Room free) {
+  double sum = 0, known = 0;
+  for (const TrialAhead& trial : trials) {
+    sum += trial.seconds.value_or(0);
+    known += trial.seconds.has_value();
+  }
+  if (known == 0) return std::nullopt;
+  std::multimap<double, Room> running;  // by when they end
+  double now = 0, end = 0;
+  for (const auto& [seconds, room] : trials) {
+    while (running.size() == jobs || free.cores < room.cores || free.gpus < room.gpus) {
+      const auto first = running.begin();
+      now = first->first;
+      free.cores += first->second.cores;
+      free.gpus += first->second.gpus;
+      running.erase(first);
+    }
+    free.cores -= room.cores;
+    free.gpus -= room.gpus;
+    running.emplace(now + seconds.value_or(sum / known), room);
+    end = std::max(end, std::prev(running.end())->first);
+  }
+  return end;
 }
 
 }  // namespace
 
 Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
-                  size_t cores) {
+                  const SlotMachine& machine) {
   Forecast result;
   result.jobs = jobs;
   std::optional<Speeds> speeds;
   if (store) speeds.emplace(*store);
-  std::vector<double> known;
+  std::vector<TrialAhead> ahead;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = store ? which_run(runs_of(*store, trial), false) : WhichRun{};
     const bool is_running = which.run && which.run->state == RunState::running;
@@ -92,13 +141,11 @@ Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, 
     ++result.to_run;
     const bool has_begun = is_running || which.decision == Decision::continue_run;
     if (!has_begun) result.to_begin.push_back(&trial);
-    if (!speeds) continue;
-    if (const auto seconds = speeds->seconds(trial.resolved, step_to_go_on_from(*store, which))) {
-      known.push_back(*seconds);
-    }
+    ahead.push_back({std::nullopt, room_for(trial, machine)});
+    if (speeds && !has_other_ranks_alone(trial, jobs, machine))
+      ahead.back().seconds = speeds->seconds(trial.resolved, step_to_go_on_from(*store, which));
   }
-  if (!known.empty())
-    result.seconds = time_of_all(std::move(known), result.to_run, std::min(jobs, cores));
+  result.seconds = time_of_all(ahead, jobs, room_of(machine));
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/launch/launch.h"
+#include "control/sweep/run/slots.h"
 #include "control/sweep/trials.h"
 
 namespace exprun {
@@ -21,13 +22,14 @@ struct Forecast {
   // Of these, at the fastest speed that earlier runs of this host reached with the same model and
   // batch, and with what that run took beside its steps; of a trial to continue, what is left of
   // it. A trial without such a run counts as the mean of the others; nothing if there is no such
-  // run at all. As many trials as there are cores are taken to be as fast as one alone.
+  // run at all. As many trials as there are cores for their ranks and threads, or GPUs for their
+  // ranks, are taken to be as fast as one alone.
   std::optional<double> seconds;
 };
 
-// Without a store no trial has begun. `cores`: that the trials share.
+// Without a store no trial has begun.
 Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
-                  size_t cores);
+                  const SlotMachine& machine);
 
 // "sweep of 24 trials (3 seeds), 20 of them still to run (3 finished, 1 pruned), about 12 min if
 // run one after another", "..., about 6 min if run 2 at a time"
