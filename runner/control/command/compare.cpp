@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
-#include "control/command/criterion.h"
+#include "control/command/recorded_criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 #include "control/report/compare/compared_series.h"

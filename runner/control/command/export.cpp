@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/arguments.h"
-#include "control/command/criterion.h"
+#include "control/command/recorded_criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/present_folder.h"

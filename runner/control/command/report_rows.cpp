@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "control/command/criterion.h"
+#include "control/command/recorded_criterion.h"
 #include "control/report/compare/run_groups.h"
 #include "recipe/sweep/sweep_space.h"
 

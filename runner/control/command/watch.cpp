@@ -9,7 +9,7 @@
 #include "base/format_units.h"
 #include "base/terminal/full_screen.h"
 #include "control/command/arguments.h"
-#include "control/command/criterion.h"
+#include "control/command/recorded_criterion.h"
 #include "control/command/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/launch/run/observed_run.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "control/report/compare/report_columns.h"
+#include "control/report/compare/criterion.h"
 #include "control/report/runs_table.h"
 #include "huggingface/model_config.h"
 #include "recipe/resolved.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/report/compare/run_groups.h"
+#include "control/report/compare/spread.h"
 #include "control/report/table.h"
 
 namespace exprun {

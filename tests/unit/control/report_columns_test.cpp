@@ -8,6 +8,7 @@
 
 #include "base/terminal/terminal.h"
 #include "control/report/compare/run_groups.h"
+#include "control/report/compare/spread.h"
 #include "store/run_state.h"
 
 using namespace exprun;

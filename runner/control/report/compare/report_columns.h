@@ -4,15 +4,13 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "control/report/compare/criterion.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 
 namespace exprun {
-
-enum class Goal { none, lowest, highest };
 
 // Column::rank of what a table compares by: on a narrow terminal the lowest stay, of equal ones
 // the first in the table.
@@ -44,22 +42,6 @@ struct ComparedColumn {
   bool is_metric() const { return !series.empty(); }
   bool has_values() const;  // of any run
 };
-
-// What runs are compared by where nobody names a metric: one of the values of a series.
-struct Criterion {
-  std::string series = "val/loss";
-  Goal goal = Goal::lowest;
-  ValueName::Which value = ValueName::Which::min;
-
-  friend bool operator==(const Criterion&, const Criterion&) = default;
-};
-
-// By the best value of a series.
-Criterion best_value_of(std::string series, bool maximize);
-
-// Which of its values is best: a recorded goal is believed, else losses are best when they are low,
-// accuracies and rates when they are high; of anything else, as a learning rate, none is.
-Goal goal_of(std::string_view series, const Criterion& recorded = {});
 
 // What every table calls the value of a criterion and its step: "val_loss_best" with the title
 // "best val/loss", and "val_loss_best_step".

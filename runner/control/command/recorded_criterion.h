@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "control/report/compare/report_columns.h"
+#include "control/report/compare/criterion.h"
+#include "control/report/runs_table.h"
 #include "control/sweep/trials.h"
 #include "store/store.h"
 
