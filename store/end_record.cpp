@@ -28,18 +28,18 @@ std::optional<int> number_at(const json& object, const char* key) {
 }
 
 // As much of the message as there is room for.
-std::string line_of(const EndRecord& words) {
-  for (size_t length = std::min(words.message.size(), kLongestMessage);; length /= 2) {
+std::string line_of(const EndRecord& record) {
+  for (size_t length = std::min(record.message.size(), kLongestMessage);; length /= 2) {
     const json object = {
-        {"attempt", words.attempt},        {"state", to_string(words.state)},
-        {"ended_ms", words.ended_ms},      {"exit_code", to_json(words.exit_code)},
-        {"signal", to_json(words.signal)}, {"message", words.message.substr(0, length)}};
+        {"attempt", record.attempt},        {"state", to_string(record.state)},
+        {"ended_ms", record.ended_ms},      {"exit_code", to_json(record.exit_code)},
+        {"signal", to_json(record.signal)}, {"message", record.message.substr(0, length)}};
     std::string line = checked_line(json_text(object, -1, NotUtf8::replaced));
     if (line.size() <= kRoom) return line;
   }
 }
 
-EndRecord words_from(const json& object) {
+EndRecord record_from(const json& object) {
   return {object.at("attempt"),          object.at("ended_ms"),
           run_state(object.at("state")), number_at(object, "exit_code"),
           number_at(object, "signal"),   object.at("message")};
@@ -53,8 +53,8 @@ void reserve_end_record(int lock) {
   if (::pwrite(lock, room.data(), room.size(), 0) == static_cast<ssize_t>(kRoom)) ::fdatasync(lock);
 }
 
-void write_end_record(int lock, const EndRecord& words, const std::filesystem::path& lock_file) {
-  const std::string line = line_of(words);
+void write_end_record(int lock, const EndRecord& record, const std::filesystem::path& lock_file) {
+  const std::string line = line_of(record);
   ::lseek(lock, 0, SEEK_SET);
   write_all(lock, line.data(), line.size(), lock_file);
   ::fdatasync(lock);
@@ -65,9 +65,9 @@ std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int6
     const std::string text = read_file(lock_file);
     const auto object = json_of_line(std::string_view(text).substr(0, text.find('\n')));
     if (!object) return std::nullopt;
-    EndRecord words = words_from(parse_json<json>(*object));
-    if (words.attempt != attempt) return std::nullopt;
-    return words;
+    EndRecord record = record_from(parse_json<json>(*object));
+    if (record.attempt != attempt) return std::nullopt;
+    return record;
   } catch (const std::exception&) {  // not there, or not ours
     return std::nullopt;
   }

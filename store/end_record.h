@@ -19,14 +19,14 @@ struct EndRecord {
   std::string message;
 };
 
-// Makes room, so that a disk that fills up later cannot refuse them; without effect on a file
+// Makes room, so that a disk that fills up later cannot refuse the record; without effect on a file
 // system that keeps no room. `lock` is the descriptor of the held run.lock.
 void reserve_end_record(int lock);
 
 // A long message is cut. Throws Error.
-void write_end_record(int lock, const EndRecord& words, const std::filesystem::path& lock_file);
+void write_end_record(int lock, const EndRecord& record, const std::filesystem::path& lock_file);
 
-// Of that attempt, if it left any.
+// The record of that attempt, if it left one.
 std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt);
 
 }  // namespace exprun

@@ -59,12 +59,12 @@ bool on_another_host(const RunRow& row) {
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {
   if (row.state != RunState::running) return row;
   const std::filesystem::path lock = RunFolder{store_folder / row.folder}.lock();
-  if (const auto words = end_record(lock, row.attempt)) {
-    row.state = words->state;
-    row.ended_ms = words->ended_ms;
-    row.exit_code = words->exit_code;
-    row.signal = words->signal;
-    row.message = words->message;
+  if (const auto record = end_record(lock, row.attempt)) {
+    row.state = record->state;
+    row.ended_ms = record->ended_ms;
+    row.exit_code = record->exit_code;
+    row.signal = record->signal;
+    row.message = record->message;
   } else if (!on_another_host(row) && !FileLock::held(lock)) {
     row.state = RunState::crashed;
     row.ended_ms = row.last_beat_ms;

@@ -21,8 +21,8 @@
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/instruction_set.h"
 #include "kernels/layer_norm.h"
-#include "kernels/ours_or_aten.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotation.h"
 

@@ -1,6 +1,6 @@
 // SIGINT, SIGTERM and SIGUSR2 ask for an orderly stop; a second SIGINT or SIGTERM ends the
-// process at once with 128 + signal (the same one within 0.3 s is still the first). The request is
-// polled, never acted on in a handler.
+// process at once with 128 + signal (the same one within 0.3 s is still the first). The first
+// request is only noted, for others to poll; the handler acts on a second one itself.
 #pragma once
 
 #include "base/diagnostic.h"

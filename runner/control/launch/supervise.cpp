@@ -58,17 +58,17 @@ std::string event_text(const Store& store, const Attempt& attempt, const std::st
 }
 
 // The store may be what is in trouble: then the run's lock file tells, until the store takes it.
-void record_end(Store& store, const Attempt& attempt, const EndRecord& words) {
+void record_end(Store& store, const Attempt& attempt, const EndRecord& record) {
   try {
-    store.end_attempt(attempt.run, words.state, words.exit_code, words.signal, words.message);
+    store.end_attempt(attempt.run, record.state, record.exit_code, record.signal, record.message);
   } catch (const Error& error) {
-    write_end_record(attempt.lock.fd(), words, attempt.folder.lock());
+    write_end_record(attempt.lock.fd(), record, attempt.folder.lock());
     log_warning(std::string(error.what()) + "; how the run ended is kept in '" +
                 attempt.folder.lock().string() + "' until the store can be written");
   }
 }
 
-EndRecord words_of(const Attempt& attempt, RunState state, const std::string& message) {
+EndRecord record_of(const Attempt& attempt, RunState state, const std::string& message) {
   return {attempt.number, now_ms(), state, std::nullopt, std::nullopt, message};
 }
 
@@ -155,8 +155,8 @@ bool wants_its_rank(const Attempt& attempt, const ChildEnd& end, const std::stri
 std::string last_message(const Store& store, const Attempt& attempt) {
   const std::string text = event_text(store, attempt, "end");
   if (!text.empty()) return text;
-  const auto words = end_record(attempt.folder.lock(), attempt.number);
-  return words ? words->message : "";
+  const auto record = end_record(attempt.folder.lock(), attempt.number);
+  return record ? record->message : "";
 }
 
 std::string why_it_ended(const Store& store, const Attempt& attempt, const GroupEnd& group) {
@@ -175,18 +175,18 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
   try {
     group = run_ranks(store, attempt, signals, request);
   } catch (const Error& error) {
-    record_end(store, attempt, words_of(attempt, RunState::failed, error.what()));
+    record_end(store, attempt, record_of(attempt, RunState::failed, error.what()));
     throw;
   }
   const ChildEnd& end = group.end;
   const bool by_sweep = group.stopped_by_sweep && end_state(end) == RunState::interrupted;
   const std::string why_pruned = by_sweep ? event_text(store, attempt, kPruneEvent) : "";
-  EndRecord words = why_pruned.empty()
-                        ? words_of(attempt, end_state(end), why_it_ended(store, attempt, group))
-                        : words_of(attempt, RunState::pruned, why_pruned);
-  if (end.exit_code) words.exit_code = exit_status(end);
-  words.signal = end.signal;
-  record_end(store, attempt, words);
+  EndRecord record = why_pruned.empty()
+                         ? record_of(attempt, end_state(end), why_it_ended(store, attempt, group))
+                         : record_of(attempt, RunState::pruned, why_pruned);
+  if (end.exit_code) record.exit_code = exit_status(end);
+  record.signal = end.signal;
+  record_end(store, attempt, record);
   return {exit_status(end), deserves_restart(end) && !group.was_told_to_stop};
 }
 

@@ -24,8 +24,9 @@
 
 namespace exprun {
 
-// The row says "running" and the lock is held: a launcher that dies from here on leaves a run
-// that everyone sees as crashed.
+// The row says "running" and the lock is held. Until a trainer has started, a launcher that dies
+// leaves a run that everyone sees as crashed; after that the trainer saves the run and records its
+// end itself (trainer/main.cpp).
 struct Attempt {
   int64_t run = 0;
   int64_t number = 1;

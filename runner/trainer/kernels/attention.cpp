@@ -12,6 +12,7 @@
 
 #include "kernels/attention_head.h"
 #include "kernels/custom_function.h"
+#include "kernels/instruction_set.h"
 #include "kernels/ours_or_aten.h"
 
 namespace exprun {

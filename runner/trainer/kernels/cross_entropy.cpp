@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/model.h"
+#include "kernels/instruction_set.h"
 #include "kernels/ours_or_aten.h"
 
 #undef HWY_TARGET_INCLUDE

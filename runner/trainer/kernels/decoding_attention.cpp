@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/decoding_attention.cpp"

@@ -19,7 +19,7 @@
 
 #include "engine/device/autotune.h"
 #include "kernels/custom_function.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear.cpp"

@@ -1,5 +1,5 @@
 // Gradients on their way between ranks: bucket by bucket they become their sums, while backward
-// still computes the others. Which collective sums one: Bucket::reduce (sharded_buffer.cpp). Gloo's
+// still computes the others. Which collective sums one: Bucket::reduce (bucket.cpp). Gloo's
 // sums are added in the order of the ranks (dist/backend_group.cpp), NCCL's as NCCL does.
 #pragma once
 
@@ -21,10 +21,12 @@ class GradientReducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Before the last backward of a step: a bucket is now on its way as soon as it is complete.
+  // Call before the last backward of a step; from then on each bucket is sent as soon as its
+  // gradients are complete.
   void begin();
 
-  // After it: until all gradients are sums. A bucket that backward did not complete goes now.
+  // Call after it: sends the buckets that backward did not complete, and returns when all gradients
+  // are sums.
   void finish();
 
  private:
