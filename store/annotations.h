@@ -1,4 +1,4 @@
-// Tags: words to find a run by.
+// Tags, which are words to find a run by, and notes: what people add to a run.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include "base/files/file.h"
 #include "base/json_text.h"
-#include "store/metrics/metric_journal.h"
+#include "store/checked_line.h"
 
 namespace exprun {
 namespace {

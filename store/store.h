@@ -84,7 +84,7 @@ class Store {
   // "recipe_hash" of the last one that ran a recipe before it was changed. Empty when it has none.
   std::string attempt_text(int64_t run, int64_t attempt, const std::string& kind) const;
 
-  // --- tags and notes ------------------------------------------------------------------------
+  // --- tags and notes (annotations.cpp) -------------------------------------------------------
   void add_tag(int64_t run, const std::string& name);
   bool remove_tag(int64_t run, const std::string& name);  // whether it had it
   std::vector<std::string> tags(int64_t run) const;       // sorted
@@ -139,7 +139,7 @@ class Store {
   // stay as they are. A second result of the same step replaces the first.
   void record_evaluation(int64_t run, int64_t step, const std::map<std::string, double>& metrics);
 
-  // --- checkpoints, events -----------------------------------------------------------------
+  // --- checkpoints, events -------------------------------------------------------------------
   void record_checkpoint(const CheckpointRow& checkpoint);  // durable when it returns
   void forget_checkpoint(int64_t run, int64_t step);        // its folder was removed
   std::vector<CheckpointRow> checkpoints(int64_t run) const;

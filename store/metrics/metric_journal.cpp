@@ -12,29 +12,12 @@
 
 #include "base/files/file.h"
 #include "base/format_units.h"
-#include "base/hash.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "store/checked_line.h"
 #include "store/database/connection.h"
 
 namespace exprun {
-namespace {
-
-constexpr size_t kHashDigits = 32;
-
-}  // namespace
-
-std::string checked_line(std::string_view json) {
-  return hash_hex(json) + ' ' + std::string(json) + '\n';
-}
-
-std::optional<std::string_view> json_of_line(std::string_view line) {
-  if (line.size() <= kHashDigits || line[kHashDigits] != ' ') return std::nullopt;
-  const std::string_view json = line.substr(kHashDigits + 1);
-  if (hash_hex(json) != line.substr(0, kHashDigits)) return std::nullopt;
-  return json;
-}
-
 namespace {
 
 using nlohmann::json;

@@ -1,5 +1,6 @@
-// Where metrics go while the store cannot take them: "<database>.journals/<uid>-<attempt>.jsonl", a
-// line a batch, with a checksum. The next opener of the store takes it in, once, and removes it.
+// Where metrics go while the store cannot take them: "<database>.journals/<uid>-<attempt>.jsonl",
+// one checked line (store/checked_line.h) for each batch. The next opener of the store takes it in,
+// once, and removes it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/files/file_lock.h"
@@ -40,7 +40,7 @@ class MetricJournal {
 // Takes in every journal whose writer is gone. What cannot be taken in is kept, with a warning.
 void take_in_journals(Connection& connection);
 
-// The text of a journal: a checked line a batch.
+// The text of a journal: one checked line for each batch.
 struct JournalLine {
   std::string run_uid;
   int64_t attempt = 0;
@@ -57,13 +57,5 @@ std::string journal_line(const std::string& run_uid, int64_t attempt,
                          std::span<const SeriesName> names, std::span<const MetricPoint> points);
 
 JournalText parse_journal(const std::string& text);
-
-// A line of text with a checksum: "<XXH3-128 of the JSON> <JSON>\n", so that a torn or garbled one
-// is seen. What is kept outside the database is kept so.
-
-std::string checked_line(std::string_view json);
-
-// The JSON of a line without its end, or nothing when it is damaged.
-std::optional<std::string_view> json_of_line(std::string_view line);
 
 }  // namespace exprun

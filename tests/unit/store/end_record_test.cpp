@@ -21,7 +21,7 @@ EndRecord stopped(int64_t attempt) {
 
 }  // namespace
 
-TEST_CASE("end record: they are the state of the run, and are recorded when the store can") {
+TEST_CASE("end record: it is the state of the run, and the store records it when it can") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
@@ -42,7 +42,7 @@ TEST_CASE("end record: they are the state of the run, and are recorded when the 
   CHECK(recorded.ended_ms == 4'000'000'000'000);
   CHECK(!recorded.signal);
 
-  store.begin_attempt(id, 0);  // its words are not those of the attempt before
+  store.begin_attempt(id, 0);  // its record is not that of the attempt before
   CHECK(as_observed(*store.run(id), folder.path()).state == RunState::running);
 }
 
@@ -51,9 +51,9 @@ TEST_CASE("end record: damaged or missing ones say nothing, and a long message i
   const auto lock_file = folder.path() / "run.lock";
   CHECK(!end_record(lock_file, 1));
   const auto lock = FileLock::take(lock_file);
-  EndRecord words = stopped(1);
-  words.message = std::string(100'000, '\x01');
-  write_end_record(lock.fd(), words, lock_file);
+  EndRecord record = stopped(1);
+  record.message = std::string(100'000, '\x01');
+  write_end_record(lock.fd(), record, lock_file);
   CHECK(end_record(lock_file, 1)->message.size() > 300);
   CHECK(std::filesystem::file_size(lock_file) <= 4096);
   CHECK(!end_record(lock_file, 2));
