@@ -60,6 +60,20 @@ void write_end_record(int lock, const EndRecord& record, const std::filesystem::
   ::fdatasync(lock);
 }
 
+std::optional<Error> record_in_store_or_lock_file(const EndRecord& record,
+                                                  const std::filesystem::path& lock_file,
+                                                  const std::function<void()>& in_store) {
+  try {
+    in_store();
+    return std::nullopt;
+  } catch (const Error& error) {
+    const UniqueFd lock(::open(lock_file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!lock) throw;
+    write_end_record(lock.get(), record, lock_file);
+    return error;
+  }
+}
+
 std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt) {
   try {
     const std::string text = read_file(lock_file);

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/diagnostic.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -25,6 +27,13 @@ void reserve_end_record(int lock);
 
 // A long message is cut. Throws Error.
 void write_end_record(int lock, const EndRecord& record, const std::filesystem::path& lock_file);
+
+// Calls `in_store`, which records the end in the store, and returns nothing; where that throws
+// Error, writes the record into the lock file and returns that error. Throws it where there is no
+// lock file to write.
+std::optional<Error> record_in_store_or_lock_file(const EndRecord& record,
+                                                  const std::filesystem::path& lock_file,
+                                                  const std::function<void()>& in_store);
 
 // The record of that attempt, if it left one.
 std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt);

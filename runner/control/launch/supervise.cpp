@@ -57,15 +57,14 @@ std::string event_text(const Store& store, const Attempt& attempt, const std::st
   return text;
 }
 
-// The store may be what is in trouble: then the run's lock file tells, until the store takes it.
 void record_end(Store& store, const Attempt& attempt, const EndRecord& record) {
-  try {
+  const auto lock_file = attempt.folder.lock();
+  const auto trouble = record_in_store_or_lock_file(record, lock_file, [&] {
     store.end_attempt(attempt.run, record.state, record.exit_code, record.signal, record.message);
-  } catch (const Error& error) {
-    write_end_record(attempt.lock.fd(), record, attempt.folder.lock());
-    log_warning(std::string(error.what()) + "; how the run ended is kept in '" +
-                attempt.folder.lock().string() + "' until the store can be written");
-  }
+  });
+  if (trouble)
+    log_warning(std::string(trouble->what()) + "; how the run ended is kept in '" +
+                lock_file.string() + "' until the store can be written");
 }
 
 EndRecord record_of(const Attempt& attempt, RunState state, const std::string& message) {

@@ -74,3 +74,19 @@ TEST_CASE("end record: a disk full to the last byte has room for them") {
   }
   CHECK(::umount(folder.path().c_str()) == 0);
 }
+
+TEST_CASE(
+    "end record: written where the store cannot take the end, or the store's error is thrown") {
+  const DatabaseFolder folder;
+  const auto lock_file = folder.path() / "run.lock";
+  const auto refuse = [] { throw Error("store: refused"); };
+  CHECK_THROWS_WITH_AS(record_in_store_or_lock_file(stopped(1), lock_file, refuse),
+                       "store: refused", Error);
+  const auto lock = FileLock::take(lock_file);
+  CHECK(!record_in_store_or_lock_file(stopped(1), lock_file, [] {}));
+  CHECK(!end_record(lock_file, 1));
+  const auto trouble = record_in_store_or_lock_file(stopped(1), lock_file, refuse);
+  REQUIRE(trouble);
+  CHECK(trouble->what() == std::string("store: refused"));
+  CHECK(end_record(lock_file, 1)->state == RunState::interrupted);
+}

@@ -1,7 +1,5 @@
 #include "engine/record/store_recorder.h"
 
-#include <fcntl.h>
-
 #include <array>
 #include <span>
 
@@ -37,26 +35,10 @@ std::string words_for(const StoredRun& run) {
          store_option(run.shown.path.parent_path());
 }
 
-namespace {
-
-// In the store by `action`, or in the run's lock file.
-template <class Action>
-void record(const StoredRun& run, const EndRecord& end, const Action& action) {
-  try {
-    Store store(run.store, Store::Access::read_write);
-    action(store);
-  } catch (const Error&) {
-    const auto lock = run.folder.lock();
-    const UniqueFd file(::open(lock.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file) throw;  // what the store said
-    write_end_record(file.get(), end, lock);
-  }
-}
-
-}  // namespace
-
 void record_failure(const StoredRun& run, const std::string& message) {
-  record(run, {run.attempt, now_ms(), RunState::failed, {}, {}, message}, [&](Store& store) {
+  const EndRecord end{run.attempt, now_ms(), RunState::failed, {}, {}, message};
+  record_in_store_or_lock_file(end, run.folder.lock(), [&] {
+    Store store(run.store, Store::Access::read_write);
     store.record_event({run.id, now_ms(), "error", "end", message});
   });
 }
@@ -65,7 +47,8 @@ void record_end(const StoredRun& run, ExitCode code, const std::string& message)
   if (code == ExitCode::lost_ranks) code = ExitCode::failed;
   const EndRecord end{run.attempt, now_ms(), state_after(code), static_cast<int>(code),
                       {},          message};
-  record(run, end, [&](Store& store) {
+  record_in_store_or_lock_file(end, run.folder.lock(), [&] {
+    Store store(run.store, Store::Access::read_write);
     std::string why = message;
     for (const EventRow& event : store.events(run.id))  // the trainer may have said why
       if (message.empty() && event.kind == "end" && event.attempt == run.attempt) why = event.text;
