@@ -5,12 +5,14 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/files/safetensors_header.h"
 #include "base/format_units.h"
+#include "base/json_text.h"
 #include "base/log.h"
 
 namespace exprun {
@@ -90,6 +92,15 @@ std::optional<std::string> damage(const fs::path& checkpoint) {
 }
 
 }  // namespace
+
+CheckpointFacts checkpoint_facts(const fs::path& checkpoint) {
+  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint / kStateFile));
+  if (!state.is_object()) return {};
+  CheckpointFacts facts{state.value("recipe_hash", ""), std::nullopt};
+  if (const auto best = state.find("best"); best != state.end() && !best->is_null())
+    facts.best_step = best->at("step").get<int64_t>();
+  return facts;
+}
 
 std::string checkpoint_name(int64_t step) {
   char name[40];

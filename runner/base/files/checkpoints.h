@@ -21,6 +21,15 @@ inline constexpr const char* kOptimizerFile = "optimizer.safetensors";
 inline constexpr const char* kAverageFile = "average.safetensors";
 inline constexpr const char* kStateFile = "state.json";
 
+// What a launcher needs of kStateFile; nothing of it where the file is damaged.
+struct CheckpointFacts {
+  std::string recipe_hash;           // of the recipe that made the checkpoint
+  std::optional<int64_t> best_step;  // of the best value so far, if there is one
+};
+
+// Throws Error where the file cannot be read.
+CheckpointFacts checkpoint_facts(const std::filesystem::path& checkpoint);
+
 struct CheckpointFolder {
   std::filesystem::path path;
   int64_t step = 0;

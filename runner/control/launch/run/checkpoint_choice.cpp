@@ -1,6 +1,5 @@
 #include "control/launch/run/checkpoint_choice.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -8,9 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
 #include "base/files/checkpoints.h"
-#include "base/files/file.h"
 #include "base/format_units.h"
-#include "base/json_text.h"
 #include "base/strings.h"
 #include "control/launch/run/run_data.h"
 #include "recipe/quantities.h"
@@ -64,13 +61,6 @@ std::string which_there_are(const std::vector<CheckpointFolder>& complete) {
   return "it has those of steps " + listed(steps);
 }
 
-// What the trainer has written down of the best value so far.
-std::optional<int64_t> best_step(const CheckpointFolder& checkpoint) {
-  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint.path / kStateFile));
-  if (!state.is_object() || !state.contains("best") || state["best"].is_null()) return std::nullopt;
-  return state["best"].at("step").get<int64_t>();
-}
-
 // Why there is no checkpoint of the run's best step; empty where its recipe is not known.
 std::string why_best_is_missing(const RunFolder& run, int64_t step) {
   const auto recipe = recipe_of_run(run);
@@ -94,7 +84,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
   if (choice.kind == Kind::best) {
     const auto newest = complete.empty() ? std::nullopt : held(complete.front());
     if (!newest && !complete.empty()) return std::nullopt;
-    const auto best = newest ? best_step(newest->folder) : std::nullopt;
+    const auto best = newest ? checkpoint_facts(newest->folder.path).best_step : std::nullopt;
     if (!best)
       throw Error(command + ": " + run +
                   " has no best checkpoint: no evaluation has measured its run.best_metric before "

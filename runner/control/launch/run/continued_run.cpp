@@ -2,14 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
-#include "base/files/file.h"
-#include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/launch/ranks/ranks.h"
@@ -68,8 +65,7 @@ std::optional<ChangedRecipe> changed_recipe(const LaunchRequest& request,
 // Of the checkpoint, where it is not the run's any more but was one of its earlier attempts'.
 std::string former_recipe(const Store& store, const RunRow& run, const fs::path& checkpoint,
                           const std::string& recipe_hash) {
-  const auto state = parse_json_or_discard<nlohmann::json>(read_file(checkpoint / kStateFile));
-  const std::string made_with = state.is_object() ? state.value("recipe_hash", "") : "";
+  const std::string made_with = checkpoint_facts(checkpoint).recipe_hash;
   if (made_with == recipe_hash) return "";
   for (const AttemptRow& attempt : store.attempts(run.id))
     if (attempt.recipe_hash == made_with) return made_with;
