@@ -11,8 +11,7 @@
 namespace exprun {
 namespace {
 
-constexpr auto kRedraw = std::chrono::milliseconds(200);
-constexpr auto kPlainLine = std::chrono::seconds(10);
+constexpr std::chrono::milliseconds kRedraw{200};
 constexpr double kRateAfter = 1;  // seconds; before them a rate says nothing
 
 std::string with_bar(const std::string& line, int64_t done, int64_t all) {
@@ -36,7 +35,8 @@ std::string byte_progress(const std::string& what, int64_t done, int64_t all, do
   return line;
 }
 
-ByteProgress::ByteProgress(std::string what, int64_t all) : what_(std::move(what)), all_(all) {}
+ByteProgress::ByteProgress(std::string what, int64_t all)
+    : what_(std::move(what)), all_(all), throttle_(kRedraw) {}
 
 ByteProgress::~ByteProgress() {
   show_progress_line("");
@@ -48,13 +48,10 @@ void ByteProgress::begin_at(int64_t done) {
 }
 
 void ByteProgress::show(int64_t done) {
-  const bool terminal = has_progress_line();
-  const auto now = Clock::now();
-  if (now - shown_ < (terminal ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
-  shown_ = now;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (!throttle_.is_due()) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const std::string line = byte_progress(what_, done, all_, seconds, before_);
-  if (!terminal)
+  if (!has_progress_line())
     log_info(line);
   else
     show_progress_line(with_bar(line, done, all_));

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/terminal/progress_throttle.h"
+
 namespace exprun {
 
 // "preparing: 120 MiB of 1.1 GiB, 180 MiB/s, ETA 5 s"; `all` is 0 where nobody knows it. What was
@@ -30,7 +32,8 @@ class ByteProgress {
 
   std::string what_;
   int64_t all_, before_ = 0;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
+  Clock::time_point start_ = Clock::now();
+  ProgressThrottle throttle_;
 };
 
 }  // namespace exprun

@@ -9,13 +9,15 @@
 namespace exprun {
 namespace {
 
-constexpr auto kTerminalPause = std::chrono::milliseconds(100);
-constexpr auto kLogPause = std::chrono::seconds(10);
+constexpr std::chrono::milliseconds kTerminalPause{100};
 
 }  // namespace
 
 EvaluationProgress::EvaluationProgress(std::string name, std::string head, Line line)
-    : name_(std::move(name)), head_(std::move(head)), line_(std::move(line)) {}
+    : name_(std::move(name)),
+      head_(std::move(head)),
+      line_(std::move(line)),
+      throttle_(kTerminalPause) {}
 
 EvaluationProgress::~EvaluationProgress() {
   show_progress_line("");
@@ -28,14 +30,10 @@ std::string EvaluationProgress::own_line(const WorkDone& done, const std::string
 }
 
 void EvaluationProgress::show(const WorkDone& done) {
-  const bool terminal = has_progress_line();
-  const auto now = Clock::now();
-  if (now - shown_ < (terminal ? Clock::duration(kTerminalPause) : Clock::duration(kLogPause)))
-    return;
-  shown_ = now;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (!throttle_.is_due()) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const std::string said = name_ + ": " + work_done(done.done, done.all, done.unit, seconds);
-  terminal ? show_progress_line(line_(done, said)) : log_info(head_ + said);
+  has_progress_line() ? show_progress_line(line_(done, said)) : log_info(head_ + said);
 }
 
 }  // namespace exprun

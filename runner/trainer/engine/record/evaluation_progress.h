@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "base/terminal/progress_throttle.h"
 #include "engine/evaluation.h"
 
 namespace exprun {
@@ -32,7 +33,8 @@ class EvaluationProgress {
 
   std::string name_, head_;
   Line line_;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
+  Clock::time_point start_ = Clock::now();
+  ProgressThrottle throttle_;
 };
 
 }  // namespace exprun
