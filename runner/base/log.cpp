@@ -140,7 +140,7 @@ class Console {
     if (kept_) kept_->info(text);
   }
 
-  void look_again() {
+  void refresh() {
     const std::lock_guard lock(mutex_);
     const auto level = logger_->level();
     terminal_ = ::isatty(STDERR_FILENO) == 1;
@@ -239,8 +239,8 @@ void note_in_log(const std::string& message) {
   Console::instance().note(message);
 }
 
-void look_at_standard_error_again() {
-  Console::instance().look_again();
+void refresh_standard_error() {
+  Console::instance().refresh();
 }
 
 void show_progress_line(const std::string& line) {

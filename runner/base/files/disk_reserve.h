@@ -1,4 +1,5 @@
-// Room that is kept on a disk for what frees more of it: to remove files is to record that first.
+// Room that is kept on a disk for commands that free more of it: what they remove they first record
+// in the store, which takes room itself.
 #pragma once
 
 #include <filesystem>

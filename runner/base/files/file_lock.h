@@ -24,9 +24,10 @@ class FileLock {
   static FileLock take(const std::filesystem::path& file);
 
   // Waits for the lock, but not longer than `patience`: a holder may be stopped for ever. The
-  // kernel gives a free lock to whoever runs first; so who has waited for 0.5 s closes the gate (a
-  // read lock of the second byte), and who comes later waits until all of those have had their
-  // turn, but not longer than 0.25 s, nor half its patience: one of those may be stopped too.
+  // kernel gives a free lock to whichever process runs first. For fairness a process that has
+  // waited for 0.5 s closes a gate (a read lock of the second byte), and later ones stay behind the
+  // gate until those before it have had the lock. They stay for 0.25 s at most, and for no more
+  // than half of their patience, since a process that closed the gate may be stopped too.
   static std::optional<FileLock> take_within(const std::filesystem::path& file,
                                              std::chrono::milliseconds patience);
 

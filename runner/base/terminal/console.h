@@ -41,7 +41,7 @@ ProgressRoom progress_room();
 // Only to the file of keep_log.
 void note_in_log(const std::string& message);
 
-// Standard error leads elsewhere now.
-void look_at_standard_error_again();
+// To be called when standard error leads elsewhere: looks anew whether it is a terminal.
+void refresh_standard_error();
 
 }  // namespace exprun

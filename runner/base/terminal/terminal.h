@@ -37,7 +37,7 @@ std::string wrapped(std::string_view text, size_t indent = 0, size_t column = 0,
 // The same of a text that has lines: each begins where it did, and goes on `indent` spaces further.
 std::string wrapped_lines(std::string_view text, size_t indent, size_t column, size_t width);
 
-// A curve in one line, a character a value: "█▅▃▂▁"; '×' is a value that is not finite.
+// A curve in one line, one character for each value: "█▅▃▂▁"; '×' is a value that is not finite.
 std::string sparkline(const std::vector<double>& values);
 
 }  // namespace exprun

@@ -69,7 +69,7 @@ void lead_output_to(int fd) {
   std::fflush(stdout);
   ::dup2(fd, STDOUT_FILENO);
   ::dup2(fd, STDERR_FILENO);
-  look_at_standard_error_again();
+  refresh_standard_error();
 }
 
 // In the child.

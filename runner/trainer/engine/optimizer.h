@@ -14,8 +14,8 @@
 
 namespace exprun {
 
-// A contiguous run of parameters in a flat buffer, or a matrix of it; padding inside is zero and
-// stays zero. What an optimizer is given has one dtype.
+// A contiguous stretch of parameters in a flat buffer, or a matrix of it; padding inside is zero
+// and stays zero. What an optimizer is given has one dtype.
 struct FlatRange {
   at::Tensor values;     // (n)
   at::Tensor gradients;  // (n)
