@@ -1,7 +1,5 @@
 #include "engine/attempt/hand_over.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -21,6 +19,7 @@
 #include "dist/rendezvous.h"
 #include "engine/attempt/consistency_check.h"
 #include "engine/attempt/handshake.h"
+#include "engine/attempt/restarts.h"
 #include "engine/attempt/shutdown_barrier.h"
 #include "engine/device/device.h"
 #include "text/prepared_data.h"
@@ -148,27 +147,6 @@ std::optional<json> verdict_on(const Reply& reply, Rendezvous& rendezvous) {
   }
   return handshake_keys::heard(rendezvous, handshake_keys::kVerdict);
 }
-
-void write_down(const RankPlace& place, const std::string& text) {
-  if (!place.restarts_fd) return;
-  if (::ftruncate(*place.restarts_fd, 0) != 0 ||
-      ::pwrite(*place.restarts_fd, text.data(), text.size(), 0) < 0)
-    log_warning("cannot report restarts to the launcher of this rank");
-}
-
-}  // namespace
-
-void report_restarts(const RankPlace& place, int so_far, int most) {
-  write_down(place, std::to_string(so_far) + ' ' + std::to_string(most));
-}
-
-void forbid_restarts(const RankPlace& place) {
-  write_down(place, "");
-}
-
-namespace {
-
-using nlohmann::json;
 
 constexpr const char* kCpu = "cpu";  // a device of HandOver
 

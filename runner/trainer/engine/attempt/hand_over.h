@@ -11,9 +11,8 @@
 #include "base/diagnostic.h"
 #include "base/files/run_folder.h"
 #include "base/process/signals.h"
-#include "dist/rank_place.h"
 #include "dist/rendezvous.h"
-#include "engine/attempt/consistency_check.h"
+#include "engine/attempt/gpu_claims.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
 
@@ -53,13 +52,5 @@ using Heard = std::variant<HandOver, ExitCode>;
 // rank was started with, if it was started with one. Throws Error as tell() does.
 Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,
            const OwnGpu& own = own_gpu);
-
-// What a rank above 0 tells its launcher of rank 0's restarts (control/launch/ranks/
-// joined_launch.cpp reads it).
-
-// How often all ranks have been started again so far, and may be at most.
-void report_restarts(const RankPlace& place, int so_far, int most);
-
-void forbid_restarts(const RankPlace& place);
 
 }  // namespace exprun

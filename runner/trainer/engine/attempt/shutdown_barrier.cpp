@@ -8,8 +8,8 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "engine/attempt/hand_over.h"
 #include "engine/attempt/handshake.h"
+#include "engine/attempt/restarts.h"
 
 namespace exprun {
 namespace {
