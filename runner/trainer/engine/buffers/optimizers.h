@@ -14,38 +14,12 @@
 #include "engine/buffers/optimizer_groups.h"
 #include "engine/buffers/parameter_all_gather.h"
 #include "engine/buffers/sharded_buffer.h"
+#include "engine/buffers/stepped_range.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/optimizer.h"
 #include "engine/precision/precision.h"
 
 namespace exprun {
-
-// Weights as an optimizer sees them: values and gradients in the format of its state, copied where
-// they are stored in another.
-class SteppedRange {
- public:
-  // `stored` may have a matrix's shape.
-  SteppedRange(const FlatRange& stored, at::ScalarType format);
-
-  // What an optimizer is built with and steps; its values' .grad are its gradients. Copies are
-  // there from fill() to drop() only, and when it has just been built.
-  const FlatRange& seen() const { return seen_; }
-  bool copies_values() const { return copies_values_; }
-
-  void fill();
-  // Copied values go back, rounded to the nearest.
-  void store();
-  // The same stochastically, of [begin, begin + count): what is drawn is a function of `key` and
-  // the place, counted from `first`.
-  void store_stochastically(int64_t begin, int64_t count, uint64_t key, int64_t first);
-  void drop();
-
- private:
-  FlatRange stored_;
-  FlatRange seen_;
-  bool copies_values_;
-  bool copies_gradients_;
-};
 
 class Optimizers {
  public:
