@@ -191,8 +191,8 @@ struct Target {
 constexpr int64_t kStepsAtOnce = 50'000;
 constexpr size_t kValuesAtOnce = 50'000;
 
-// Values are written a part a transaction, so that nobody waits long for the lock. In between the
-// run may be taken off the disk, and its values would be nobody's.
+// Values are written in parts, each in a transaction of its own, so that nobody waits long for the
+// lock. In between the run may be taken off the disk, and its values would be nobody's.
 void write_values(Connection& connection, const Target& ours, const std::function<void()>& write) {
   connection.write("merge values into", Connection::Durability::written, [&] {
     Query kept(connection,

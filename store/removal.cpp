@@ -1,5 +1,5 @@
-// Removing runs, and taking out of the store what nobody needs: a part a transaction, so that a run
-// of millions of values costs no memory, no long WAL and nobody else's time.
+// Removing runs, and taking out of the store what nobody needs: in parts, each in a transaction of
+// its own, so that a run of millions of values costs no memory, no long WAL and nobody else's time.
 #include "base/clock.h"
 #include "store/store_impl.h"
 
@@ -128,7 +128,7 @@ int64_t Store::return_space() {
   for (int64_t left = before; left > 0;) {
     connection.write("return space of", kWritten, [&] {
       Query pages(connection, "PRAGMA incremental_vacuum(" + std::to_string(kPagesAtOnce) + ")");
-      while (pages.step()) continue;  // a page a step
+      while (pages.step()) continue;  // each step frees one page
     });
     const int64_t now = connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
     if (now >= left) break;  // an older store without auto_vacuum keeps its free pages

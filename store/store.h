@@ -96,9 +96,10 @@ class Store {
   void remove_run(int64_t run);
   // False when its purge has begun: what is left of it is not a run any more.
   bool restore_run(int64_t run);
-  // Takes everything of a removed run out of the store, a part a transaction, so that memory, WAL
-  // and the stall of others stay small. `remove_folder` is called when it can no longer be restored
-  // and before the store forgets it. Killed in between, it goes on when called again.
+  // Takes everything of a removed run out of the store, in parts, each in a transaction of its own,
+  // so that memory, WAL and the stall of others stay small. `remove_folder` is called when it can
+  // no longer be restored and before the store forgets it. Killed in between, it goes on when
+  // called again.
   void purge_run(int64_t run, const std::function<void()>& remove_folder);
   int64_t archived_values(int64_t run) const;  // how many values of earlier attempts there are
   int64_t purge_archived(int64_t run);         // removes them; returns how many

@@ -1,4 +1,4 @@
-// Sweeps: one a name and space, so that running it again continues it.
+// Sweeps: one for each name and space, so that running it again continues it.
 #include "store/sweeps.h"
 
 #include "base/clock.h"

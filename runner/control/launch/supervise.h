@@ -44,10 +44,10 @@ struct AttemptEnd {
   bool deserves_restart = false;  // not where a signal to the launcher has ended it
 };
 
-// Runs a trainer a rank in the current working directory to their end, or rank 0's alone where
-// another launcher starts the others, and records that end; after SIGUSR1 that is "pruned", with
-// the reason of the run's last event of the kind kPruneEvent. Throws Error; the run has then
-// failed.
+// Runs one trainer for each rank in the current working directory, until all have ended, or rank
+// 0's alone where another launcher starts the others, and records that end; after SIGUSR1 that is
+// "pruned", with the reason of the run's last event of the kind kPruneEvent. Throws Error; the run
+// has then failed.
 inline constexpr const char* kPruneEvent = "prune";
 AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                      const LaunchRequest& request);

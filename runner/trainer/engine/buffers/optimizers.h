@@ -97,7 +97,7 @@ class Optimizers {
   UpdatePrecision precision_;
   std::vector<Parameter> frozen_;
   std::vector<OptimizerGroup> groups_;
-  std::vector<SteppedGroup> stepped_groups_;  // one a group
+  std::vector<SteppedGroup> stepped_groups_;  // one for each group
   std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<ParameterAllGather> gather_;
 };

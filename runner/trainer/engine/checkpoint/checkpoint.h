@@ -58,7 +58,8 @@ void load_weights(const std::filesystem::path& folder, const TrainState& train_s
 // The averages of a checkpoint that has some, over the weights, which nothing trains on.
 void load_averages(const std::filesystem::path& folder, const TrainState& train_state);
 
-// Why a checkpoint cannot be loaded into what a recipe builds, a line a tensor; empty where it can.
+// Why a checkpoint cannot be loaded into what a recipe builds, one line for each tensor; empty
+// where it can.
 struct TensorDifferences {
   std::vector<std::string> model, optimizer;  // `optimizer`: the averages' too
   bool has_other_shapes = false;              // of the model's tensors that are in both

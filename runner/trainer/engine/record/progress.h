@@ -1,5 +1,5 @@
 // How training goes, for people, on standard error: one line rewritten in place on a terminal,
-// plain lines at [metrics] progress_every elsewhere, one a minute at least.
+// plain lines at [metrics] progress_every elsewhere, at least one each minute.
 #pragma once
 
 #include <chrono>

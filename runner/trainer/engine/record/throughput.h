@@ -29,8 +29,8 @@ struct Peak {
 std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
                             const CoreShare& share);
 
-// Of a GPU a rank, known by its name, in a format of [precision] compute: dense, as its vendor
-// states it; nothing for an unknown one: a guess would be worse.
+// Of one GPU for each rank, known by its name, in a format of [precision] compute: dense, as its
+// vendor states it; nothing for an unknown one: a guess would be worse.
 std::optional<Peak> known_peak(std::string_view device, std::string_view format, int ranks);
 
 // Of all ranks' CPUs, in fp32: two fused multiply-adds a cycle and core, as wide as its vectors, at
