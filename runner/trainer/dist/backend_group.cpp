@@ -275,7 +275,7 @@ class BackendGroup : public ProcessGroup {
   // after an error the others may never come.
   void end_on_device() {
     const bool in_order = std::uncaught_exceptions() == 0 && parts_.watch->trouble().empty();
-    parts_.watch->leave(in_order ? Peers::Word::leaving : Peers::Word::failed);
+    parts_.watch->leave(in_order ? Peers::Status::leaving : Peers::Status::failed);
     if (in_order && is_shut_down()) return;
     abort_or_exit("the ranks did not shut down in order",
                   [backend = parts_.backend] { backend->abort(); });

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "dist/heartbeat.h"
+#include "dist/peers.h"
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
 

@@ -13,6 +13,8 @@
 
 #include "base/json_text.h"
 #include "dist/heartbeat.h"
+#include "dist/liveness.h"
+#include "dist/process_ring.h"
 
 namespace exprun {
 namespace {

@@ -98,7 +98,7 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
       connect(nccl, *peers, *rendezvous.membership(), timeout, device, what);
     } catch (const std::exception& error) {
       say_own_fault(rendezvous, *peers, error);
-      peers->leave(Peers::Word::failed);
+      peers->leave(Peers::Status::failed);
       throw;
     }
     return group_over({.backend = nccl,

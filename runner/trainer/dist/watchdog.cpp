@@ -81,7 +81,7 @@ DeviceWatch::DeviceWatch(std::unique_ptr<Peers> peers, std::chrono::milliseconds
       thread_([this] { run(); }) {}
 
 DeviceWatch::~DeviceWatch() {
-  leave(Peers::Word::failed);
+  leave(Peers::Status::failed);
 }
 
 void DeviceWatch::follow(FollowedCollective collective) {
@@ -93,7 +93,7 @@ std::string DeviceWatch::trouble() const {
   return trouble_;
 }
 
-void DeviceWatch::leave(Peers::Word word) {
+void DeviceWatch::leave(Peers::Status status) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ended_ = true;
@@ -101,7 +101,7 @@ void DeviceWatch::leave(Peers::Word word) {
   changed_.notify_all();
   if (!thread_.joinable()) return;
   thread_.join();
-  peers_->leave(word);
+  peers_->leave(status);
 }
 
 void DeviceWatch::run() {
@@ -146,7 +146,7 @@ std::string DeviceWatch::look_at_device() {
 // The others first: nothing that the device does may keep them from hearing it.
 void DeviceWatch::give_up(const std::string& trouble) {
   try {
-    peers_->leave(Peers::Word::failed);
+    peers_->leave(Peers::Status::failed);
   } catch (const std::exception& error) {
     log(LogLevel::debug, std::string("dist: ") + error.what());
   }

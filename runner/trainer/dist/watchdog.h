@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "dist/heartbeat.h"
+#include "dist/peers.h"
 
 namespace exprun {
 
@@ -69,7 +69,7 @@ class DeviceWatch {
   std::string trouble() const;
 
   // Looks no more; the others hear how this rank goes.
-  void leave(Peers::Word word);
+  void leave(Peers::Status status);
 
  private:
   void run();

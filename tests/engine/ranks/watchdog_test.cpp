@@ -101,9 +101,9 @@ TEST_CASE(
     "peers: one that is gone, or has failed, is noticed by the others; one that leaves is not") {
   CHECK(seen_when_rank_2([](auto peers) { peers.reset(); }) ==
         "the process of another rank has ended");
-  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::failed); }) ==
+  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Status::failed); }) ==
         "another rank has failed");
-  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Word::leaving); },
+  CHECK(seen_when_rank_2([](auto peers) { peers->leave(Peers::Status::leaving); },
                          milliseconds(500)) == "");
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("device watch: time counts from the end of the collective before") {
                   }});
     CHECK(comes_true([&] { return last_has_ended || !watch.trouble().empty(); }));
     CHECK(watch.trouble().empty());
-    watch.leave(Peers::Word::leaving);
+    watch.leave(Peers::Status::leaving);
     CHECK(aborts == 0);
   });
 }
@@ -163,7 +163,7 @@ TEST_CASE("device watch: a device that hangs keeps nobody from hearing of the ot
     auto peers = peers_of(*group, rendezvous);
     if (group->rank() == 1) {
       comes_true([&] { return hangs->load(); });
-      peers->leave(Peers::Word::failed);
+      peers->leave(Peers::Status::failed);
     } else {
       std::atomic<int> aborts = 0;
       DeviceWatch watch(std::move(peers), std::chrono::minutes(1), [&] { ++aborts; });

@@ -9,7 +9,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "dist/failure.h"
-#include "dist/heartbeat.h"
+#include "dist/liveness.h"
 
 namespace exprun {
 namespace {
