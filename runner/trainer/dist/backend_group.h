@@ -17,24 +17,24 @@ namespace exprun {
 
 // How a backend's ranks add tensors.
 enum class Sums {
-  of_backend,         // in its own way, whose order may differ from one collective to another
-  in_order_of_ranks,  // every rank adds its part of all: a sum has the same bits however tensors
-                      // are cut, so that DDP and ZeRO-1 train alike
+  of_backend,         // as the backend does, in an order that may differ between collectives
+  in_order_of_ranks,  // each rank sums one part in the order of the ranks: a sum has the same bits
+                      // however tensors are cut, so that DDP and ZeRO-1 give the same weights
 };
 
 struct BackendParts {
   c10::intrusive_ptr<c10d::Backend> backend;
 
-  // Serves sum_numbers, so that it waits for nothing that `backend` has under way.
+  // For sum_numbers, so that it does not wait for collectives under way on `backend`.
   c10::intrusive_ptr<c10d::Backend> numbers;
 
-  // Hears of the failures of other ranks' exchanges, and finds the cause of each.
+  // Learns of failed exchanges of other ranks, and finds their cause.
   std::shared_ptr<Membership> membership;
 
   Sums sums = Sums::of_backend;
 
-  // Of GPUs, together: where the device's work stands when a collective is about to be asked for,
-  // and the collective, become what the watch asks whether they have passed.
+  // For GPUs, all three or none: `mark` is called before a collective is queued and `watched` with
+  // the collective; each returns what the watch calls to learn whether the device has passed it.
   std::unique_ptr<DeviceWatch> watch = nullptr;
   std::function<std::function<bool()>()> mark = nullptr;
   std::function<std::function<bool()>(const c10::intrusive_ptr<c10d::Work>&)> watched = nullptr;

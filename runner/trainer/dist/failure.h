@@ -1,4 +1,4 @@
-// What c10d throws, as an Error that says what was tried; other errors pass.
+// Turns what c10d throws into an Error that says what was tried, and runs calls that may hang.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,12 @@
 
 namespace exprun {
 
-// Of what LibTorch, Gloo or NCCL say: without the place in their sources and the stack, and with
-// NCCL's own last error.
+// The first line of what LibTorch, Gloo or NCCL say, without the place in their sources and the
+// stack, and with NCCL's own last error.
 std::string first_sentence(std::string text);
 
-// In a handler of `cause`. Throws Error with ExitCode::lost_ranks: "dist: <what>: <the first line
-// of what LibTorch says>"; a device's own fault, which is not the loss of other ranks, passes as it
-// is.
+// To be called in a handler of `cause`. Throws Error with ExitCode::lost_ranks: "dist: <what>:
+// <first_sentence>"; rethrows a fault of the device itself, which is no loss of other ranks.
 [[noreturn]] void throw_dist_error(const std::string& what, const std::exception& cause);
 
 template <class Function>
@@ -40,10 +39,8 @@ auto dist_call(const std::string& what, Function&& function) {
   }
 }
 
-// Whose fault it is when training fails after a collective that was aborted.
-
-// What the function returns. A GPU whose collective was aborted may fail in words of its own, and
-// LibTorch with it: where the group is not intact, its trouble is thrown instead
+// Returns what the function returns. After a collective was aborted, a GPU and LibTorch fail with
+// errors of their own: where the group is not intact, its trouble is thrown in their place
 // (ProcessGroup::require_intact). Errors that exprun itself throws pass.
 template <class Function>
 auto with_true_cause(ProcessGroup& group, Function&& function) {
@@ -59,11 +56,10 @@ auto with_true_cause(ProcessGroup& group, Function&& function) {
   }
 }
 
-// Calls of a library that may hang: in a thread of their own, so that they cannot hold this rank.
-
-// The function's result, or nothing if it has not come in time, or when `is_in_vain` says so while
-// it is awaited: its thread is then left behind. Throws what the function throws. Without the
-// memory for a thread it is called here.
+// For calls of a library that may hang. Calls the function in a thread of its own, and returns its
+// result, or nothing where it has not returned in time or `is_in_vain` becomes true while this
+// waits: the thread is then left behind. Throws what the function throws. Where no thread can be
+// had it is called in this one.
 template <class Function, class IsInVain>
 auto within(std::chrono::milliseconds patience, Function function, IsInVain is_in_vain)
     -> std::optional<decltype(function())> {

@@ -10,11 +10,12 @@
 
 namespace exprun {
 
-// All ranks of the rendezvous at once. A collective gives up after the time-out. Throws Error when
-// one of them does not come in time.
+// To be called on all ranks of the rendezvous. A collective fails after the time-out. Throws Error
+// when a rank does not connect in time.
 std::unique_ptr<ProcessGroup> gloo_group(Rendezvous& rendezvous, std::chrono::milliseconds timeout);
 
-// The same ranks, once more. A rank whose process is stopped is gone after the time-out.
+// Likewise, over connections of its own. A rank whose process is stopped counts as gone after the
+// time-out.
 std::unique_ptr<Peers> gloo_peers(Rendezvous& rendezvous, std::chrono::milliseconds timeout);
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-// One group for tensors of two devices: GPUs exchange theirs among themselves, CPUs the others.
+// One group for the tensors of CPUs and GPUs, each of which go through a group of their own.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace exprun {
 
-// Each collective goes through the group of its tensors' device. Both have the same ranks.
+// Each collective goes through the group for its tensors' device. Both groups have the same ranks.
 std::unique_ptr<ProcessGroup> group_by_device(std::unique_ptr<ProcessGroup> of_cpus,
                                               std::unique_ptr<ProcessGroup> of_gpus);
 

@@ -11,9 +11,9 @@
 
 namespace exprun {
 
-// All ranks of the rendezvous at once, each with a GPU of its own, which must be the current
-// device. A collective gives up after the time-out. Throws Error when one of them does not come in
-// time.
+// To be called on all ranks of the rendezvous, each with a GPU of its own, which must be the
+// current device. A collective fails after the time-out. Throws Error when a rank does not connect
+// in time.
 std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::milliseconds timeout,
                                          at::Device device);
 

@@ -8,23 +8,24 @@
 
 namespace exprun {
 
-// A collective under way. Its tensors stay alive and untouched until wait() has returned.
+// A collective under way. The caller keeps its tensors alive and untouched until wait() has
+// returned.
 class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Begins what can only begin once the rest has come, for which it may wait; wait() does it too.
-  // Every rank calls it at the same place among its collectives.
+  // Begins the part that needs what the other ranks send first, for which it may wait; wait() does
+  // it too. Every rank calls it at the same place among its collectives.
   virtual void go_on() {}
 
-  // Until this rank's result is there. Throws Error: another rank is gone, or the time-out passed.
-  // Of a GPU's tensors: what the device is asked for from here on finds the result; whether there
-  // is one ProcessGroup::require_intact tells.
+  // Waits until this rank's result is there. Throws Error where another rank is gone or the
+  // time-out has passed. For tensors of a GPU it only orders the device's later work after the
+  // result; ProcessGroup::require_intact tells whether there is one.
   virtual void wait() = 0;
 };
 
-// Every rank calls the same collectives in the same order with tensors of equal size and dtype, all
-// contiguous. They overlap with what the caller does until it waits.
+// Every rank calls the same collectives in the same order, with contiguous tensors of equal size
+// and dtype. Collectives run while the caller goes on, until it waits.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -32,25 +33,25 @@ class ProcessGroup {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Whether collectives move anything, or may as well be left out. A backend's do, even between one
-  // rank and itself.
+  // Whether collectives move anything; where not, the caller may leave them out. Those of a backend
+  // do, even with a single rank.
   virtual bool exchanges() const { return world_size() > 1; }
 
-  // To be called between reading what a device has made of collectives and believing it. Throws
-  // Error: one has failed; the device has then been made to go on, with whatever was there.
+  // To be called after a device's results were read and before they are used. Throws Error where a
+  // collective has failed: the device has then gone on with whatever its memory held.
   virtual void require_intact() {}
 
   // Replaces the tensor by its sum over all ranks: the same bits on every rank.
   virtual std::unique_ptr<Collective> all_reduce(at::Tensor tensor) = 0;
 
-  // The same for a few numbers on the CPU; it does not queue behind what is under way.
+  // The same for a few numbers on the CPU; it does not queue behind collectives under way.
   virtual std::unique_ptr<Collective> sum_numbers(at::Tensor numbers) = 0;
 
-  // The sum over all ranks, on one of them; on the others the tensor is of no more use.
+  // The sum over all ranks, on one of them; on the others the tensor's contents are undefined.
   virtual std::unique_ptr<Collective> reduce(at::Tensor tensor, int to) = 0;
 
   // The sum over all ranks of `whole`, in world_size() equal parts: the rank-th into `part`,
-  // which may be that part of `whole`; the others are then of no more use.
+  // which may be that part of `whole`; the contents of the others are then undefined.
   virtual std::unique_ptr<Collective> reduce_scatter(at::Tensor part, at::Tensor whole) = 0;
 
   // The parts of all ranks, one after another, into `whole`; `part` may lie there already.
@@ -63,13 +64,14 @@ class ProcessGroup {
 // Rank 0 of a world of 1: every collective is the identity.
 std::unique_ptr<ProcessGroup> single_process();
 
-// Rank 0 of a world that is not there: for plans on the meta device. Its collectives do nothing.
+// Rank 0 of a world that does not exist, for plans on the meta device. Its collectives do nothing.
 std::unique_ptr<ProcessGroup> imagined_ranks(int world_size);
 
-// Sums of a few numbers over all ranks, at once.
+// The sums of a few numbers over all ranks, in one collective.
 std::vector<double> sum_over_ranks(ProcessGroup& group, const std::vector<double>& values);
 
-// The numbers of rank 0 on every rank, as many as each brings; those of the others do not count.
+// The numbers of rank 0 on every rank; each rank passes as many, and those of the others are
+// ignored.
 std::vector<double> from_rank_0(ProcessGroup& group, std::vector<double> values);
 
 }  // namespace exprun

@@ -8,9 +8,9 @@
 namespace exprun {
 namespace {
 
-constexpr std::chrono::seconds kBehindTimeOut{5};  // after a time-out, of who should notice it
+constexpr std::chrono::seconds kAfterTimeOut{5};  // for the call that should time out by itself
 
-// Long enough for a rank 0 that is there: who is to wait for one looks before (Presence).
+// Long enough for a rank 0 that is there: ranks that wait for one look first (Liveness).
 constexpr std::chrono::seconds kConnecting{10};
 
 // Apart from what other programs keep in a launcher's store.
@@ -21,7 +21,7 @@ c10::intrusive_ptr<c10d::Store> part_of_round(const c10::intrusive_ptr<c10d::Sto
   return c10::make_intrusive<c10d::PrefixStore>("exprun/round/" + std::to_string(round), launchers);
 }
 
-c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
+c10::intrusive_ptr<c10d::Store> open_store(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
   options.isServer = place.rank == 0 && !place.store_is_served;
@@ -34,7 +34,7 @@ c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place) {
   return store;
 }
 
-std::string what_meeting(const RankPlace& place) {
+std::string what_joining(const RankPlace& place) {
   return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size) +
          " cannot meet the other ranks at " + place.address + ":" + std::to_string(place.port);
 }
@@ -43,11 +43,11 @@ std::string what_meeting(const RankPlace& place) {
 
 Rendezvous::Rendezvous(RankPlace place)
     : place_(std::move(place)),
-      store_(dist_call(what_meeting(place_), [this] { return meet(place_); })) {
+      store_(dist_call(what_joining(place_), [this] { return open_store(place_); })) {
   if (!place_.store_is_served) return;
   launchers_store_ = store_;
   if (place_.rank > 0) return;
-  dist_call(what_meeting(place_), [this] { enter(launchers_store_->add(kRounds, 1)); });
+  dist_call(what_joining(place_), [this] { enter(launchers_store_->add(kRounds, 1)); });
 }
 
 Rendezvous::~Rendezvous() = default;
@@ -66,7 +66,7 @@ std::string Rendezvous::get(const std::string& key,
     return store->get(key);
   };
   const auto bytes = membership_
-                         ? membership_->while_waiting(what, time + kBehindTimeOut, wait_and_get)
+                         ? membership_->while_waiting(what, time + kAfterTimeOut, wait_and_get)
                          : dist_call(what, wait_and_get);
   return {bytes.begin(), bytes.end()};
 }

@@ -1,4 +1,4 @@
-// Where ranks meet: a small key-value store that all of them reach.
+// Where ranks find each other: a small key-value store that all of them can reach.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,8 +17,8 @@ namespace exprun {
 
 class Rendezvous {
  public:
-  // Rank 0 serves it, if nobody else does, and waits for nobody; the others connect to who serves
-  // it. Throws Error when they cannot within seconds.
+  // Rank 0 serves the store, unless another launcher does, and does not wait for the others; they
+  // connect to the server. Throws Error when they cannot within seconds.
   explicit Rendezvous(RankPlace place);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -27,20 +27,20 @@ class Rendezvous {
   const RankPlace& place() const { return place_; }
 
   void set(const std::string& key, const std::string& text);
-  // Waits until some rank has set it, as long as for the meeting if nothing else is said. Throws
-  // Error, also when a rank asks all to report meanwhile.
+  // Waits until some rank has set it, by default for RankPlace::handshake_timeout. Throws Error,
+  // also when a rank asks all to report meanwhile.
   std::string get(const std::string& key,
                   std::optional<std::chrono::milliseconds> patience = std::nullopt);
   bool has(const std::string& key);     // whether some rank has set it
   void forget(const std::string& key);  // as if none had
 
-  // The store of another launcher outlives the ranks: there each start of rank 0 is a round, with a
-  // part of the store of its own. The others enter the newest round; false if there is none.
+  // The store of another launcher outlives the ranks, so there each start of rank 0 is a round with
+  // a part of the store to itself. The others enter the newest round; false if there is none.
   bool enter_newest_round();
-  bool is_newest_round();  // also where rank 0 serves the store itself
+  bool is_newest_round();  // always where rank 0 serves the store itself
 
-  // This rank's part in it, from the first time on that it is asked for: every rank does when all
-  // have met, as from then on it must give signs of life.
+  // This rank's membership, which begins with the first call: every rank calls it once all have
+  // joined, as from then on it must send heartbeats.
   const std::shared_ptr<Membership>& membership();
 
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }

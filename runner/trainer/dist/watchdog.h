@@ -1,5 +1,5 @@
-// Collectives between GPUs, which no thread waits for: a kernel whose other rank is gone would
-// never end, and everything that waits for the device with it.
+// Watches collectives between GPUs: a kernel whose other rank is gone would never end, nor would
+// anything that waits for the device.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,13 @@
 
 namespace exprun {
 
-// Collectives that a device has been asked for, which it ends one after another, and how long each
-// has taken.
-
-// Asked in the watch's threads; either throws if the device has failed.
+// Called in the watch's threads; either throws if the device has failed.
 struct FollowedCollective {
-  std::function<bool()> has_begun;  // the device has done what it was asked for before
+  std::function<bool()> has_begun;  // the device has finished the work queued before it
   std::function<bool()> has_ended;
 };
 
+// The collectives queued on a device, which finishes them one after another.
 class DeviceQueue {
  public:
   explicit DeviceQueue(std::chrono::milliseconds timeout) : timeout_(timeout) {}
@@ -31,8 +29,9 @@ class DeviceQueue {
   void follow(FollowedCollective collective);
 
   // Why the first of them will not end, or nothing. Its time counts from when it was first seen to
-  // have begun with those before it ended: the device may have a minute's work before it. Asks the
-  // device, which may hang: nothing is locked meanwhile, and one caller looks at a time.
+  // have begun, after those before it had ended: the device may have a minute of work before it.
+  // Asks the device, which may hang: no lock is held meanwhile, and only one caller may look at a
+  // time.
   std::string look();
 
  private:
@@ -51,10 +50,11 @@ class DeviceQueue {
 
 class DeviceWatch {
  public:
-  // Looks some times a second, in threads of its own. A collective that fails, or that the device
-  // has not ended within the time-out of having come to it, a device that does not answer as long,
-  // and a rank that is gone, are the end: the others hear it, and `abort` then makes the device end
-  // what it runs, or the process ends (abort_or_exit).
+  // Looks some times a second, in threads of its own. There is trouble when a collective fails, or
+  // takes longer than the time-out once the device has begun it, when the device does not answer
+  // for that long, and when a rank is gone. The watch then tells the other ranks, and calls
+  // `abort`, which makes the device end what it runs; if that hangs, the process ends
+  // (abort_or_exit).
   DeviceWatch(std::unique_ptr<Peers> peers, std::chrono::milliseconds timeout,
               std::function<void()> abort);
   ~DeviceWatch();
@@ -64,11 +64,11 @@ class DeviceWatch {
   // The next collective of the device.
   void follow(FollowedCollective collective);
 
-  // Why the device's results must not be believed, or nothing. When the device has ended what it
-  // was asked to, failures of that have been noticed.
+  // Why the device's results must not be used, or nothing. Once the device has finished its work,
+  // failures of that work have been noticed.
   std::string trouble() const;
 
-  // Looks no more; the others hear how this rank goes.
+  // Stops looking, and sends the other ranks this rank's last status.
   void leave(Peers::Status status);
 
  private:
@@ -89,11 +89,10 @@ class DeviceWatch {
   std::thread thread_;
 };
 
-// The end of a backend that may not end: a driver or a network that hangs must not hold this rank.
-
-// Asks the backend to drop what it has under way; what it throws is of no more interest. If it has
-// not returned within five seconds, neither would anything after it: says so, with the trouble
-// that this was for, and ends the process at once with ExitCode::lost_ranks.
+// Calls `abort`, which makes a backend drop its collectives; what that throws is only logged. A
+// driver or a network that hangs must not hold this rank: if `abort` has not returned within five
+// seconds, this logs that with `trouble`, its cause, and ends the process at once with
+// ExitCode::lost_ranks.
 void abort_or_exit(const std::string& trouble, std::function<void()> abort);
 
 }  // namespace exprun
