@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/diagnostic.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -45,4 +46,16 @@ TEST_CASE("checkpoint at: a file in a checkpoint names it, a word that is no fil
   CHECK(found->run.path == folder.path() / "run");
   CHECK(found->step == 3);
   CHECK_FALSE(checkpoint_at(file.parent_path() / "@last"));
+}
+
+TEST_CASE("checkpoint facts: the recipe and the best step of its state, nothing of a damaged one") {
+  const TemporaryFolder folder;
+  const auto facts = [&](const char* state) {
+    return checkpoint_facts(folder.write("state.json", state).parent_path());
+  };
+  CHECK(facts(R"({"recipe_hash": "ab", "best": {"value": 2.5, "step": 30}})").recipe_hash == "ab");
+  CHECK(facts(R"({"recipe_hash": "ab", "best": {"value": 2.5, "step": 30}})").best_step == 30);
+  CHECK_FALSE(facts(R"({"recipe_hash": "ab", "best": null})").best_step);
+  CHECK(facts(R"({"recipe_hash": "a)").recipe_hash.empty());
+  CHECK_THROWS_AS(checkpoint_facts(folder.path() / "none"), Error);
 }
