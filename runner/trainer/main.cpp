@@ -131,8 +131,8 @@ ExitCode perform(const TrainerOptions& options) {
       return write_exported_weights(options);
     case TrainerOptions::Task::follow:
       return follow(options);
-    case TrainerOptions::Task::dismiss:
-      dismiss_others(options.place, options.shutdown_notice);
+    case TrainerOptions::Task::shut_down_others:
+      shut_down_others(options.place, options.shutdown_notice);
       return options.shutdown_notice.code;
     case TrainerOptions::Task::version:
       return print_version();

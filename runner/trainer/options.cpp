@@ -61,7 +61,7 @@ void set_rendezvous(Options& options, const std::string& name, const std::string
 void set_shutdown_notice(Options& options, const std::string& name, const std::string& text) {
   int code = 0;
   read_number(code, name, text);
-  options.task = Options::Task::dismiss;
+  options.task = Options::Task::shut_down_others;
   options.shutdown_notice.code = static_cast<ExitCode>(code);
 }
 

@@ -17,7 +17,7 @@ struct TrainerOptions {
   enum class Task {
     train,
     follow,
-    dismiss,
+    shut_down_others,
     describe,
     evaluate,
     sample,

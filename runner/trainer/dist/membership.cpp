@@ -21,9 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-// All in one value, a line each: hundreds of ranks ask for them at once, and the store serves one
-// after another.
-constexpr const char* kAnswers = "answers-to-roll-call";
+// All in one value, one line for each: hundreds of ranks ask for them at once, and the store serves
+// one request after another.
+constexpr const char* kReports = "reports";
 
 std::string listed(const std::vector<int>& ranks, const char* of_one, const char* of_several) {
   std::string text = ranks.size() == 1 ? "; rank " : "; ranks ";
@@ -33,11 +33,11 @@ std::string listed(const std::vector<int>& ranks, const char* of_one, const char
 
 }  // namespace
 
-bool MembershipReplies::settle_it() const {
+bool MembershipReports::is_conclusive() const {
   return silent.empty() && (working.empty() || !reason.empty());
 }
 
-std::string MembershipReplies::sentence() const {
+std::string MembershipReports::sentence() const {
   if (!reason.empty()) return "; " + reason;
   if (!silent.empty())
     return listed(silent, " does not respond: it hangs or is no longer running",
@@ -47,33 +47,33 @@ std::string MembershipReplies::sentence() const {
                 " are running, but have not joined the exchange");
 }
 
-void answer_for(c10d::Store& store, int rank, const std::string& text) {
+void send_report(c10d::Store& store, int rank, const std::string& text) {
   const std::string line = json_text(json{rank, text}, -1, NotUtf8::replaced) + "\n";
-  store.append(kAnswers, {line.begin(), line.end()});
+  store.append(kReports, {line.begin(), line.end()});
 }
 
-MembershipReplies answers_so_far(c10d::Store& store, int world_size) {
+MembershipReports reports_so_far(c10d::Store& store, int world_size) {
   std::map<int, std::string> last;
-  if (store.check({kAnswers})) {
-    const auto bytes = store.get(kAnswers);
+  if (store.check({kReports})) {
+    const auto bytes = store.get(kReports);
     std::istringstream lines(std::string(bytes.begin(), bytes.end()));
     for (std::string line; std::getline(lines, line);) {
-      const json answer = parse_json<json>(line);
-      last[answer.at(0)] = answer.at(1);
+      const json report = parse_json<json>(line);
+      last[report.at(0)] = report.at(1);
     }
   }
-  MembershipReplies answers;
+  MembershipReports reports;
   for (int rank = 0; rank < world_size; ++rank) {
     const auto found = last.find(rank);
-    (found == last.end() ? answers.silent : answers.answered).push_back(rank);
+    (found == last.end() ? reports.silent : reports.reported).push_back(rank);
     if (found == last.end()) continue;
     const std::string& text = found->second;
-    if (text == answer::kWorks) answers.working.push_back(rank);
-    if (text.starts_with(answer::kReason) && answers.reason.empty())
-      answers.reason = "rank " + std::to_string(rank) + ": " +
-                       text.substr(std::string_view(answer::kReason).size());
+    if (text == report::kWorks) reports.working.push_back(rank);
+    if (text.starts_with(report::kReason) && reports.reason.empty())
+      reports.reason = "rank " + std::to_string(rank) + ": " +
+                       text.substr(std::string_view(report::kReason).size());
   }
-  return answers;
+  return reports;
 }
 
 namespace {
@@ -81,19 +81,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLook{250};            // for the call
-constexpr milliseconds kBriefLook{50};        // for the answers
-constexpr milliseconds kPatience{2000};       // with them, from the call or the newest of them on
-constexpr milliseconds kLimit{5000};          // of that, from the call on
-constexpr milliseconds kWorkerRelease{2000};  // of who serves the rendezvous, until the others know
+constexpr milliseconds kLook{250};            // for the request
+constexpr milliseconds kBriefLook{50};        // for the reports
+constexpr milliseconds kPatience{2000};       // with them, from the request or the newest report on
+constexpr milliseconds kLimit{5000};          // of that, from the request on
+constexpr milliseconds kWorkerRelease{2000};  // of the serving rank: the others learn the cause
 constexpr milliseconds kSilence{6000};        // of a rendezvous that hangs, at least
 constexpr milliseconds kDelay{500};           // of the thread, before it is taken to hang
 constexpr std::chrono::hours kNoLimit{24};    // time-outs are the exchanges': all may be paused
 
-constexpr const char* kCall = "roll-call";  // why it is called
+constexpr const char* kRequest = "report-request";  // its reason
 
 std::string known_key(int rank) {
-  return "answers-known/" + std::to_string(rank);
+  return "reports-known/" + std::to_string(rank);
 }
 
 void set(c10d::Store& store, const std::string& key, const std::string& text) {
@@ -104,12 +104,12 @@ bool serves_rendezvous(const RankPlace& place) {
   return place.rank == 0 && !place.store_is_served;
 }
 
-// Where the rendezvous does not answer: it is who serves it, if that is another rank.
-std::string without_answers(const RankPlace& place) {
+// Where the rendezvous does not answer: the rank that serves it, if that is another one.
+std::string cause_without_rendezvous(const RankPlace& place) {
   if (place.rank == 0 || place.store_is_served) return "; the rank that caused this is unknown";
-  MembershipReplies answers;
-  answers.silent = {0};
-  return answers.sentence();
+  MembershipReports reports;
+  reports.silent = {0};
+  return reports.sentence();
 }
 
 }  // namespace
@@ -127,10 +127,10 @@ struct Membership::State {
   enum class Phase { preparing, exchanging, parted } phase = Phase::preparing;
   ProcessRing processes;
   milliseconds silence = kSilence;  // of the rendezvous, before it is taken to hang
-  bool ended = false;               // nobody here wants to know any more
-  bool calls = false;               // this rank asks all to report
-  bool answered = false;            // for this rank
-  bool done = false;                // the thread has found what it can, and all know who can
+  bool ended = false;               // this rank does not need to know any more
+  bool requests_reports = false;    // this rank asks all to report
+  bool reported = false;            // this rank has
+  bool done = false;                // the thread has found what it can, and told those it could
   int waiting = 0;
   std::string reason;  // why this rank failed by itself
   std::string trouble;
@@ -140,115 +140,115 @@ struct Membership::State {
   struct {
     int64_t looks = 0;
     Clock::time_point since = Clock::now(), asked = Clock::now();
-  } seen;  // by those who ask for trouble
+  } seen;  // by the callers of trouble()
 
   void run();
-  bool is_called(c10d::Store& store);
-  void take_part(c10d::Store& store);
-  void answer(c10d::Store& store, std::string& answered_so_far);
-  MembershipReplies all_answers(c10d::Store& store);
-  void stay_for(c10d::Store& store, const std::vector<int>& ranks);
+  bool is_requested(c10d::Store& store);
+  void exchange_reports(c10d::Store& store);
+  void report(c10d::Store& store, std::string& last_sent);
+  MembershipReports collect_reports(c10d::Store& store);
+  void wait_until_known(c10d::Store& store, const std::vector<int>& ranks);
 
-  std::string own_answer() const;
-  void find_trouble(const std::string& what);
+  std::string own_report() const;
+  void note_trouble(const std::string& what);
   void conclude(const std::string& sentence);
-  bool waits_in_vain(milliseconds time);  // for the end: false when it has come
+  bool sleeps(milliseconds time);  // false where the end came first
   bool rendezvous_hangs();
   bool rendezvous_listens();
   std::string the_rendezvous() const;
 };
 
-// On a connection of its own: a call that hangs would hold whoever shares it.
+// On a connection of its own: a call that hangs would block every user of it.
 void Membership::State::run() {
   try {
     const auto store = first_store->clone();
     store->setTimeout(kNoLimit);
-    if (is_called(*store)) take_part(*store);
+    if (is_requested(*store)) exchange_reports(*store);
   } catch (const std::exception&) {
-    find_trouble(the_rendezvous() + " is lost");
-    conclude(without_answers(place));
+    note_trouble(the_rendezvous() + " is lost");
+    conclude(cause_without_rendezvous(place));
   }
   const std::lock_guard<std::mutex> lock(mutex);
   done = true;
   changed.notify_all();
 }
 
-// By this rank or another, before the end.
-bool Membership::State::is_called(c10d::Store& store) {
-  Heartbeat signs(place);
-  while (!store.check({kCall})) {
+// Waits until this rank or another requests reports; false where the end comes first.
+bool Membership::State::is_requested(c10d::Store& store) {
+  Heartbeat heartbeat(place);
+  while (!store.check({kRequest})) {
     std::unique_lock<std::mutex> lock(mutex);
     ++looks;
-    changed.wait_for(lock, kLook, [this] { return ended || calls; });
-    const bool this_one_calls = calls, this_one_failed = !reason.empty(), waits = waiting > 0;
-    const bool leaves = ended && !calls;
+    changed.wait_for(lock, kLook, [this] { return ended || requests_reports; });
+    const bool requests = requests_reports, this_one_failed = !reason.empty(), waits = waiting > 0;
+    const bool leaves = ended && !requests_reports;
     const Phase now = phase;
     lock.unlock();
     if (leaves || now == Phase::parted) processes.leave(store);
     if (leaves) return false;
-    const bool watches = !this_one_calls && now != Phase::parted;
+    const bool watches = !requests && now != Phase::parted;
     const bool next_is_gone = watches && processes.next_is_gone(store);
-    if (this_one_calls)
-      set(store, kCall,
+    if (requests)
+      set(store, kRequest,
           this_one_failed ? "another rank has failed" : "an exchange on another rank has failed");
     else if (now != Phase::preparing)
-      signs.end(store);
-    else if (signs.next_is_silent(store))
-      set(store, kCall, "a rank has sent no heartbeat for several seconds");
+      heartbeat.end(store);
+    else if (heartbeat.next_is_silent(store))
+      set(store, kRequest, "a rank has sent no heartbeat for several seconds");
     if (now == Phase::exchanging && waits && next_is_gone)
-      set(store, kCall, "the process of another rank has ended");
+      set(store, kRequest, "the process of another rank has ended");
   }
   const std::lock_guard<std::mutex> lock(mutex);
-  return calls || !ended;
+  return requests_reports || !ended;
 }
 
-void Membership::State::take_part(c10d::Store& store) {
-  const auto what = store.get(kCall);
-  find_trouble({what.begin(), what.end()});
-  const MembershipReplies answers = all_answers(store);
-  conclude(answers.sentence());
+void Membership::State::exchange_reports(c10d::Store& store) {
+  const auto what = store.get(kRequest);
+  note_trouble({what.begin(), what.end()});
+  const MembershipReports reports = collect_reports(store);
+  conclude(reports.sentence());
   set(store, known_key(place.rank), "");
-  if (serves_rendezvous(place)) stay_for(store, answers.answered);
+  if (serves_rendezvous(place)) wait_until_known(store, reports.reported);
 }
 
-MembershipReplies Membership::State::all_answers(c10d::Store& store) {
+MembershipReports Membership::State::collect_reports(c10d::Store& store) {
   const auto limit = Clock::now() + kLimit;
   auto late = Clock::now() + kPatience;
-  std::string said;
+  std::string last_sent;
   for (size_t known = 0;;) {
-    answer(store, said);
-    MembershipReplies answers = answers_so_far(store, place.world_size);
-    const size_t answered = answers.answered.size();
-    if (answered > known) late = std::min(Clock::now() + kPatience, limit);  // a busy machine
-    known = answered;
-    if (answers.settle_it() || Clock::now() > late || !waits_in_vain(kBriefLook)) return answers;
+    report(store, last_sent);
+    MembershipReports reports = reports_so_far(store, place.world_size);
+    const size_t reported = reports.reported.size();
+    if (reported > known) late = std::min(Clock::now() + kPatience, limit);  // a busy machine
+    known = reported;
+    if (reports.is_conclusive() || Clock::now() > late || !sleeps(kBriefLook)) return reports;
   }
 }
 
-void Membership::State::answer(c10d::Store& store, std::string& said) {
-  const std::string answer = own_answer();
-  if (answer == said) return;
-  said = answer;
-  answer_for(store, place.rank, answer);
+void Membership::State::report(c10d::Store& store, std::string& last_sent) {
+  const std::string own = own_report();
+  if (own == last_sent) return;
+  last_sent = own;
+  send_report(store, place.rank, own);
   const std::lock_guard<std::mutex> lock(mutex);
-  answered = true;
+  reported = true;
   changed.notify_all();
 }
 
-std::string Membership::State::own_answer() const {
+std::string Membership::State::own_report() const {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (!reason.empty()) return answer::kReason + reason;
-  return waiting > 0 || calls ? answer::kWaits : answer::kWorks;
+  if (!reason.empty()) return report::kReason + reason;
+  return waiting > 0 || requests_reports ? report::kWaits : report::kWorks;
 }
 
-void Membership::State::stay_for(c10d::Store& store, const std::vector<int>& ranks) {
+void Membership::State::wait_until_known(c10d::Store& store, const std::vector<int>& ranks) {
   std::vector<std::string> keys;
   for (const int rank : ranks) keys.push_back(known_key(rank));
   const auto late = Clock::now() + kWorkerRelease;
-  while (!store.check(keys) && Clock::now() < late && waits_in_vain(kBriefLook)) continue;
+  while (!store.check(keys) && Clock::now() < late && sleeps(kBriefLook)) continue;
 }
 
-void Membership::State::find_trouble(const std::string& what) {
+void Membership::State::note_trouble(const std::string& what) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (trouble.empty()) trouble = what;
 }
@@ -259,7 +259,7 @@ void Membership::State::conclude(const std::string& sentence) {
   changed.notify_all();
 }
 
-bool Membership::State::waits_in_vain(milliseconds time) {
+bool Membership::State::sleeps(milliseconds time) {
   std::unique_lock<std::mutex> lock(mutex);
   return !changed.wait_for(lock, time, [this] { return ended; });
 }
@@ -268,7 +268,7 @@ std::string Membership::State::the_rendezvous() const {
   return "the rendezvous at " + place.address + ":" + std::to_string(place.port);
 }
 
-// Nobody asks while all are paused: that time does not count.
+// While all ranks are paused none calls this: that time does not count.
 bool Membership::State::rendezvous_hangs() {
   const auto now = Clock::now();
   const bool was_paused = now - seen.asked > std::chrono::seconds(2);
@@ -325,20 +325,20 @@ void Membership::require_no_trouble(const std::string& what) const {
 
 std::string Membership::cause() {
   std::unique_lock<std::mutex> lock(state_->mutex);
-  state_->calls = true;
+  state_->requests_reports = true;
   state_->changed.notify_all();
   const auto worker_release = serves_rendezvous(state_->place) ? kWorkerRelease : milliseconds(0);
   state_->changed.wait_for(lock, kLimit + kDelay + worker_release, [this] { return state_->done; });
-  if (!state_->cause) state_->cause = without_answers(state_->place);
+  if (!state_->cause) state_->cause = cause_without_rendezvous(state_->place);
   return *state_->cause;
 }
 
-void Membership::say_why(const std::string& reason) {
+void Membership::report_failure(const std::string& reason) {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->reason = reason;
-  state_->calls = true;
+  state_->requests_reports = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, kDelay, [this] { return state_->answered || state_->done; });
+  state_->changed.wait_for(lock, kDelay, [this] { return state_->reported || state_->done; });
 }
 
 Membership::Waiting::Waiting(Membership& membership) : membership_(membership) {

@@ -1,6 +1,6 @@
-// Who still answers when an exchange between the ranks has failed, or a rank gives no sign of life
-// before the first. In a ring of ranks only the neighbours of one that is gone notice it; all
-// others learn it here.
+// Which ranks still respond when an exchange between them has failed, or when a rank sends no
+// heartbeat before the first one. In a ring of ranks only the neighbours of a rank that is gone
+// notice it; all others learn it here.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,10 +21,10 @@ class Store;
 
 namespace exprun {
 
-// One a rank, of those that have met, from then on: until all_exchange() a rank without one is
-// taken to be gone. A thread of its own looks at the rendezvous some times a second: when a rank
-// asks all ranks to report, it answers for this one, whatever that waits for, and reads the answers
-// of the others. A rank that does not answer is the cause.
+// Each rank has one as soon as all have joined: until all_exchange() a rank without one is taken to
+// be gone. A thread of its own looks at the rendezvous some times a second: when a rank asks all
+// ranks to report, the thread reports for this one, whatever that is waiting for, and reads the
+// reports of the others. A rank that does not report is the cause.
 class Membership {
  public:
   Membership(c10::intrusive_ptr<c10d::Store> store, const RankPlace& place);
@@ -33,24 +33,24 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   // Exchanges begin. From here on a rank that waits learns within seconds that a process has ended,
-  // and a minute later that a machine is lost: also that of a rendezvous that has been silent for
-  // so long and where nobody listens. A rank that is stopped is not gone.
+  // and within a minute that a machine is lost. The rendezvous is lost when it has been silent for
+  // `silence` and no process listens there. A rank that is stopped is not gone.
   void all_exchange(std::chrono::milliseconds silence = std::chrono::minutes(1));
 
-  // There are no more exchanges: a rendezvous that does not answer for so long, and for some
-  // seconds at least, is trouble again.
+  // Exchanges are over: a rendezvous that does not answer for `silence`, and for some seconds at
+  // least, is trouble again.
   void all_part(std::chrono::milliseconds silence);
 
   // Why no further exchange can succeed: another rank has asked all to report, or the rendezvous is
-  // lost or has not answered for too long. Else nothing; waits for nobody, but a second where the
-  // machine of a silent rendezvous does not answer.
+  // lost or has not answered for too long. Empty where there is no trouble. Does not wait, except
+  // for a second where the machine of a silent rendezvous does not answer.
   std::string trouble() const;
 
   // Throws Error where there is trouble: "dist: <what>: <trouble>".
   void require_no_trouble(const std::string& what) const;
 
-  // What the function returns, which waits for others and looks at times whether there is trouble.
-  // Throws Error: as dist_call() does, with the cause.
+  // Returns what the function returns, which waits for other ranks and checks for trouble from time
+  // to time. Throws Error as dist_call() does, with the cause.
   template <class Function>
   auto while_waiting(const std::string& what, Function&& function) {
     const Waiting waiting(*this);
@@ -61,8 +61,8 @@ class Membership {
     }
   }
 
-  // The same of a function that cannot look: in a thread of its own, which is left behind when
-  // there is trouble or the time has passed. It must hold all that it needs.
+  // The same for a function that cannot check: it runs in a thread of its own, which is left behind
+  // when there is trouble or `patience` has passed. It must own all that it needs.
   template <class Function>
   auto while_waiting(const std::string& what, std::chrono::milliseconds patience,
                      Function function) {
@@ -76,7 +76,7 @@ class Membership {
     });
   }
 
-  // While one lives this rank waits for the others, who cannot be waiting for it.
+  // While one lives, this rank waits for the others, so they cannot be waiting for it.
   class Waiting {
    public:
     explicit Waiting(Membership& membership);
@@ -88,16 +88,16 @@ class Membership {
     Membership& membership_;
   };
 
-  // When an exchange has failed here or there is trouble: asks all ranks to report, if nobody has.
-  // "; rank 1: <why it failed>" of a rank that has said so, else "; rank 1 does not answer: it
-  // hangs, or is gone", else which ranks live and have not come to the exchange; nothing where all
-  // wait for each other. Where it cannot be known it says that. Takes less than eight seconds, for
-  // which launchers wait (GroupPatience); never throws.
+  // To be called when an exchange has failed here or there is trouble: asks all ranks to report,
+  // unless another rank has. Returns "; rank 1: <why it failed>" for a rank that has reported that,
+  // else "; rank 1 does not respond: ..." for one that has not reported, else which ranks run and
+  // have not joined the exchange; empty where all wait for each other. Says so where the cause is
+  // unknown. Takes less than eight seconds, for which launchers wait (GroupPatience); never throws.
   std::string cause();
 
-  // Before this rank ends for a reason of its own: the others, whom it leaves, will tell it. Takes
-  // a second at most; never throws.
-  void say_why(const std::string& reason);
+  // To be called before this rank ends for a reason of its own, which the others then show. Takes a
+  // second at most; never throws.
+  void report_failure(const std::string& reason);
 
  private:
   struct State;
@@ -106,26 +106,25 @@ class Membership {
 
 // What the ranks report about themselves, at the rendezvous.
 
-// What a rank that lives answers: that it waits in an exchange, that it has not come to it, or why
-// it failed.
-namespace answer {
+// What a rank reports: that it waits in an exchange, that it has not joined it, or why it failed.
+namespace report {
 inline constexpr const char* kWaits = "waits";
 inline constexpr const char* kWorks = "works";
 inline constexpr const char* kReason = "reason ";  // and the reason
-}  // namespace answer
+}  // namespace report
 
-struct MembershipReplies {
-  std::vector<int> answered, silent, working;
-  std::string reason;  // of the first rank that has one, with its number
+struct MembershipReports {
+  std::vector<int> reported, silent, working;
+  std::string reason;  // why the first rank that reports a failure failed, with its number
 
-  // Whether nothing is left to wait for.
-  bool settle_it() const;
+  // Whether the cause is known without further reports.
+  bool is_conclusive() const;
 
-  // Who is the cause, as Membership::cause says it.
+  // The cause, as Membership::cause returns it.
   std::string sentence() const;
 };
 
-void answer_for(c10d::Store& store, int rank, const std::string& text);
-MembershipReplies answers_so_far(c10d::Store& store, int world_size);
+void send_report(c10d::Store& store, int rank, const std::string& text);
+MembershipReports reports_so_far(c10d::Store& store, int world_size);
 
 }  // namespace exprun

@@ -58,10 +58,11 @@ void connect(const c10::intrusive_ptr<Nccl>& nccl, Peers& peers, Membership& mem
 }
 
 // NCCL fails for reasons of one machine too: its shared memory, its network.
-void say_own_fault(Rendezvous& rendezvous, Peers& peers, const std::exception& fault) {
+void report_own_fault(Rendezvous& rendezvous, Peers& peers, const std::exception& fault) {
   const auto* const own = dynamic_cast<const Error*>(&fault);
   const bool lost = own && own->code() == ExitCode::lost_ranks;
-  if (!lost && peers.look().empty()) rendezvous.membership()->say_why(first_sentence(fault.what()));
+  if (!lost && peers.look().empty())
+    rendezvous.membership()->report_failure(first_sentence(fault.what()));
 }
 
 // For the watch: whether the device has come to what it will be asked for next.
@@ -97,7 +98,7 @@ std::unique_ptr<ProcessGroup> nccl_group(Rendezvous& rendezvous, std::chrono::mi
     try {
       connect(nccl, *peers, *rendezvous.membership(), timeout, device, what);
     } catch (const std::exception& error) {
-      say_own_fault(rendezvous, *peers, error);
+      report_own_fault(rendezvous, *peers, error);
       peers->leave(Peers::Status::failed);
       throw;
     }

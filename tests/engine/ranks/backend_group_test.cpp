@@ -82,7 +82,7 @@ void all_reduce(ProcessGroup& group) {
   group.all_reduce(at::zeros({4}))->wait();
 }
 
-// As training goes on until it hears of a failure: what it then says.
+// As training goes on until it learns of a failure: the error it then throws.
 std::string end_of(ProcessGroup& group) {
   const auto late = std::chrono::steady_clock::now() + kRankPatience;
   try {
@@ -175,7 +175,7 @@ TEST_CASE("backend group: a rank that fails aborts its device, and that of the o
       if (of_cpus->rank() == 1) throw std::runtime_error("no memory");
       text = end_of(*group);
     } catch (const std::runtime_error& error) {
-      rendezvous.membership()->say_why(error.what());
+      rendezvous.membership()->report_failure(error.what());
     }
   });
   CHECK(text == kLost + "another rank has failed; rank 1: no memory");

@@ -21,22 +21,22 @@ namespace {
 // What each of three ranks comes to: its device, or why none trains.
 std::vector<std::string> devices_of_three(const std::string& wanted, const OwnGpu& own) {
   const TinyRun run({"run.device='" + wanted + "'"});
-  std::vector<std::string> heard(3);
+  std::vector<std::string> devices(3);
   on_ranks(3, [&](const auto& group, Rendezvous& rendezvous) {
     HandOver hand_over{{run.folder()}, run.text.to_json(), run.data, std::nullopt, "cuda"};
-    std::string& mine = heard[static_cast<size_t>(group->rank())];
+    std::string& mine = devices[static_cast<size_t>(group->rank())];
     try {
       if (group->rank() == 0)
-        tell(rendezvous, hand_over, own);
+        send_hand_over(rendezvous, hand_over, own);
       else
-        hand_over = std::get<HandOver>(hear(rendezvous, std::nullopt, own));
+        hand_over = std::get<HandOver>(receive_hand_over(rendezvous, std::nullopt, own));
       mine = hand_over.device;
     } catch (const Error& error) {
       mine = error.what();
     }
     sum_over_ranks(*group, {1});  // the server stays until all have it
   });
-  return heard;
+  return devices;
 }
 
 std::string gpu_of_its_own(const RankPlace& place) {
@@ -52,28 +52,29 @@ std::string one_gpu_for_two(const RankPlace& place) {
   return place.rank == 1 ? "GPU-1" : "GPU-0";
 }
 
-using Heard3 = std::vector<std::string>;
+using OfThree = std::vector<std::string>;
 
 }  // namespace
 
 TEST_CASE("hand-over: ranks that have a GPU each train on them") {
   for (const char* wanted : {"auto", "cuda"})
-    CHECK(devices_of_three(wanted, gpu_of_its_own) == Heard3(3, "cuda"));
+    CHECK(devices_of_three(wanted, gpu_of_its_own) == OfThree(3, "cuda"));
 }
 
 TEST_CASE("hand-over: where a rank has no GPU of its own, all train on the CPU") {
-  CHECK(devices_of_three("auto", no_gpu_for_the_last) == Heard3(3, "cpu"));
-  CHECK(devices_of_three("auto", one_gpu_for_two) == Heard3(3, "cpu"));
+  CHECK(devices_of_three("auto", no_gpu_for_the_last) == OfThree(3, "cpu"));
+  CHECK(devices_of_three("auto", one_gpu_for_two) == OfThree(3, "cpu"));
 }
 
 TEST_CASE("hand-over: or none trains, where the recipe insists on GPUs") {
   CHECK(devices_of_three("cuda", no_gpu_for_the_last) ==
-        Heard3(3, "dist: rank 2 on " + host_name() +
-                      ": gpu: rank 2 of this host has no GPU: 2 can be used"));
-  CHECK(devices_of_three("cuda", one_gpu_for_two) ==
-        Heard3(3,
-               "dist: ranks 0 and 2 would use the same GPU, GPU-0; start one rank per GPU, or make "
-               "the launcher assign a GPU to each rank (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
+        OfThree(3, "dist: rank 2 on " + host_name() +
+                       ": gpu: rank 2 of this host has no GPU: 2 can be used"));
+  CHECK(
+      devices_of_three("cuda", one_gpu_for_two) ==
+      OfThree(3,
+              "dist: ranks 0 and 2 would use the same GPU, GPU-0; start one rank per GPU, or make "
+              "the launcher assign a GPU to each rank (CUDA_VISIBLE_DEVICES, LOCAL_RANK)"));
 }
 
 TEST_CASE("hand-over: ranks whose programs for GPUs differ do not train on them") {
@@ -94,8 +95,8 @@ TEST_CASE(
     place.joined = by_launcher;
     Rendezvous rendezvous(place);
     try {
-      tell(rendezvous, hand_over);
-      FAIL("they met");
+      send_hand_over(rendezvous, hand_over);
+      FAIL("they joined");
     } catch (const Error& error) {
       CHECK(std::string(error.what()) ==
             "dist: rank 0 of 3 cannot meet the other ranks at 127.0.0.1:" +
@@ -112,7 +113,7 @@ TEST_CASE("hand-over: a rank does not join the rank 0 of another job that had th
   RankPlace place = place_of(1, 2, listening);
   place.job = "15017.0";
   CHECK_THROWS_WITH_AS(
-      meet_rank_0(place),
+      join_rank_0(place),
       ("dist: rank 0 at 127.0.0.1:" + std::to_string(listening.port) +
        " belongs to job '17.0', but this rank belongs to job '15017.0'; use a different "
        "MASTER_PORT for each job")
@@ -125,7 +126,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{10};
 
-void wait_until_said(Rendezvous& rendezvous, const char* key) {
+void wait_until_sent(Rendezvous& rendezvous, const char* key) {
   while (!rendezvous.has(key)) std::this_thread::sleep_for(kLook);
 }
 
@@ -143,11 +144,11 @@ class Follower {
  private:
   static std::string outcome_at(const RankPlace& place) {
     try {
-      const auto rendezvous = meet_rank_0(place);
-      const Heard heard = hear(*rendezvous, std::nullopt);
-      if (const auto* code = std::get_if<ExitCode>(&heard))
+      const auto rendezvous = join_rank_0(place);
+      const ReceivedHandOver received = receive_hand_over(*rendezvous, std::nullopt);
+      if (const auto* code = std::get_if<ExitCode>(&received))
         return std::to_string(static_cast<int>(*code));
-      return std::get<HandOver>(heard).device;
+      return std::get<HandOver>(received).device;
     } catch (const Error& error) {
       return error.what();
     }
@@ -158,22 +159,22 @@ class Follower {
 };
 
 // Rank 0 in a thread, at a rendezvous that others look at meanwhile.
-class Teller {
+class Sender {
  public:
-  explicit Teller(const RankPlace& place)
+  explicit Sender(const RankPlace& place)
       : rendezvous(place),
         hand_over_{{run_.folder()}, run_.text.to_json(), run_.data, std::nullopt},
-        thread_([this] { tell_them(); }) {
-    wait_until_said(rendezvous, "hand-over");
+        thread_([this] { send(); }) {
+    wait_until_sent(rendezvous, "hand-over");
   }
-  ~Teller() { thread_.join(); }
+  ~Sender() { thread_.join(); }
 
   Rendezvous rendezvous;
 
  private:
-  void tell_them() {
+  void send() {
     try {
-      tell(rendezvous, hand_over_);
+      send_hand_over(rendezvous, hand_over_);
     } catch (const Error&) {  // who is told of it says it too
     }
   }
@@ -218,10 +219,10 @@ constexpr const char* kReplyOfOneWithAProblem =
 TEST_CASE(
     "hand-over: a rank that died behind its reply is awaited, and takes part when it is back") {
   const ListeningSocket listening = listen_on_loopback();
-  Teller rank_0(place_of(0, 3, listening));
+  Sender rank_0(place_of(0, 3, listening));
   rank_0.rendezvous.set("reply/1", kReplyOfAnother);
   Follower second(place_of(2, 3, listening));
-  wait_until_said(rank_0.rendezvous, "reply/2");
+  wait_until_sent(rank_0.rendezvous, "reply/2");
   while (rank_0.rendezvous.has("reply/1")) std::this_thread::sleep_for(kLook);
   Follower first(place_of(1, 3, listening));
   CHECK(first.outcome() == "cpu");
@@ -230,20 +231,20 @@ TEST_CASE(
 
 TEST_CASE("hand-over: of two processes that are started as one rank one takes part") {
   const ListeningSocket listening = listen_on_loopback();
-  Teller rank_0(place_of(0, 3, listening));
+  Sender rank_0(place_of(0, 3, listening));
   Follower first(place_of(1, 3, listening));
-  wait_until_said(rank_0.rendezvous, "reply/1");
-  rank_0.rendezvous.set("verdict", R"({"device": "cpu", "processes": ["", "another", ""]})");
+  wait_until_sent(rank_0.rendezvous, "reply/1");
+  rank_0.rendezvous.set("decision", R"({"device": "cpu", "processes": ["", "another", ""]})");
   CHECK(first.outcome() == already(1, listening));
-  rank_0.rendezvous.set("heard/2", "");
-  rank_0.rendezvous.set("reply/2", kReplyOfOneWithAProblem);  // which ends the meeting
+  rank_0.rendezvous.set("acknowledged/2", "");
+  rank_0.rendezvous.set("reply/2", kReplyOfOneWithAProblem);  // which ends the handshake
 }
 
 TEST_CASE("hand-over: a rank does not join ranks that have begun without it") {
   const ListeningSocket listening = listen_on_loopback();
   Rendezvous rank_0(place_of(0, 2, listening));
   rank_0.set("hand-over", kNonsense);
-  rank_0.set("verdict", R"({"device": "cpu"})");
+  rank_0.set("decision", R"({"device": "cpu"})");
   RankPlace place = place_of(1, 2, listening);
   place.handshake_timeout = std::chrono::milliseconds(500);
   CHECK(Follower(place).outcome() == already(1, listening));
@@ -267,7 +268,7 @@ TEST_CASE("hand-over: a rank waits as long as somebody listens, and not for one 
         cannot_meet_at(nowhere) + "no process has listened there for 3 s" + remedy);
   SUBCASE("until rank 0 comes") {
     Rendezvous rank_0(place_of(0, 2, *listening));
-    dismiss(rank_0, {ExitCode::preempted, ""});
+    shut_down(rank_0, {ExitCode::preempted, ""});
     CHECK(first.outcome() == "75");
   }
   SUBCASE("or its launcher ends") {
@@ -287,7 +288,7 @@ TEST_CASE("hand-over: the ranks' next command in a launcher's store meets none o
     Follower first(served_place(1, 2, listening));
     { Rendezvous of_another_process(served_place(0, 2, listening)); }  // of the same command
     Rendezvous rendezvous(served_place(0, 2, listening));
-    dismiss(rendezvous, {code, ""});
+    shut_down(rendezvous, {code, ""});
     CHECK(first.outcome() == std::to_string(static_cast<int>(code)));
   }
 }
@@ -298,7 +299,7 @@ TEST_CASE("hand-over: ranks whose launchers count their restarts differently mee
   RankPlace restarted = served_place(1, 2, listening);
   restarted.restarts = 1;
   Follower first(restarted);
-  Teller rank_0(served_place(0, 2, listening));
+  Sender rank_0(served_place(0, 2, listening));
   CHECK(first.outcome() == "cpu");
 }
 
@@ -308,7 +309,7 @@ TEST_CASE("hand-over: in a launcher's store a rank goes on to the round that ran
   Rendezvous former(served_place(0, 2, listening));
   former.set("hand-over", kNonsense);
   Follower first(served_place(1, 2, listening));
-  wait_until_said(former, "reply/1");
-  Teller rank_0(served_place(0, 2, listening));
+  wait_until_sent(former, "reply/1");
+  Sender rank_0(served_place(0, 2, listening));
   CHECK(first.outcome() == "cpu");
 }

@@ -356,7 +356,7 @@ TEST_CASE("process group: none is taken for gone while answers of the others sti
     threads.emplace_back([&, rank] {
       // Each some time after the answer of the one before: together more than the patience with
       // one.
-      while (answers_so_far(*store, kRanks).answered.size() < static_cast<size_t>(rank))
+      while (reports_so_far(*store, kRanks).reported.size() < static_cast<size_t>(rank))
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(550));
       RankPlace place;
@@ -397,7 +397,8 @@ TEST_CASE("process group: a rank that lives and does not come to an exchange is 
 TEST_CASE("process group: a rank that fails for a reason of its own tells the others") {
   std::string message;
   on_ranks(2, [&](const auto& group, Rendezvous& rendezvous) {
-    if (group->rank() == 1) return rendezvous.membership()->say_why("memory: there is not enough");
+    if (group->rank() == 1)
+      return rendezvous.membership()->report_failure("memory: there is not enough");
     try {
       group->all_reduce(at::zeros({1 << 20}))->wait();
     } catch (const Error& error) {
@@ -423,7 +424,7 @@ TEST_CASE("rendezvous: a rank 0 that does not come is an error that says where")
   alone.handshake_timeout = std::chrono::milliseconds(300);
   try {
     Rendezvous rendezvous(alone);
-    FAIL("they met");
+    FAIL("they joined");
   } catch (const Error& error) {
     CHECK(std::string(error.what())
               .find("dist: rank 1 of 2 cannot meet the other ranks at 127.0.0.1:" +

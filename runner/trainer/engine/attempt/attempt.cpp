@@ -57,12 +57,12 @@ void prepare_together(Rendezvous& rendezvous, const Pipeline& pipeline) {
 
 constexpr std::chrono::minutes kConnecting{1};  // longer than a rendezvous tries
 
-// Nothing if this rank is told to stop first: where an address leads nowhere it takes seconds.
-std::unique_ptr<Rendezvous> met_unless_stopped(const RankPlace& place) {
-  auto met = within(
+// Null if this rank is told to stop first: where an address leads nowhere, joining takes seconds.
+std::unique_ptr<Rendezvous> joined_unless_stopped(const RankPlace& place) {
+  auto joined = within(
       kConnecting, [place] { return std::make_unique<Rendezvous>(place); },
       [] { return stop_requested() != StopRequest::none; });
-  if (met) return std::move(*met);
+  if (joined) return std::move(*joined);
   if (stop_requested() != StopRequest::none) return nullptr;
   throw Error("dist: rank 0 of " + std::to_string(place.world_size) +
                   " cannot meet the other ranks at " + place.address + ":" +
@@ -81,8 +81,8 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   hand_over.attempt = run.attempt;
   std::unique_ptr<Rendezvous> rendezvous;  // of several ranks
   if (place.world_size > 1) {
-    rendezvous = met_unless_stopped(place);
-    const auto stop = rendezvous ? tell(*rendezvous, hand_over) : stop_requested();
+    rendezvous = joined_unless_stopped(place);
+    const auto stop = rendezvous ? send_hand_over(*rendezvous, hand_over) : stop_requested();
     if (stop != StopRequest::none) return exit_code_of(stop);
     rendezvous->membership();
   }
@@ -112,20 +112,21 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
 
 namespace {
 
-// Its cause is not here.
+// The cause is then another rank.
 bool is_loss_of_others(const std::exception& error) {
   const auto* const own = dynamic_cast<const Error*>(&error);
   return own && own->code() == ExitCode::lost_ranks;
 }
 
-// Without memory or threads for that they find out by themselves; what failed first is to be told.
-void tell_why(Rendezvous& rendezvous, const std::exception& failure) try {
-  rendezvous.membership()->say_why(explain_failure(failure));
+// Where there is no memory or thread to report it, the others notice by themselves, and the first
+// failure is still the one to show.
+void report_to_others(Rendezvous& rendezvous, const std::exception& failure) try {
+  rendezvous.membership()->report_failure(explain_failure(failure));
 } catch (const std::exception& error) {
   log(LogLevel::debug, error.what());
 }
 
-// Beside rank 0 all that a rank says goes to this file; elsewhere its launcher shows warnings.
+// Beside rank 0 the launcher sends a rank's whole output to this file; elsewhere it shows warnings.
 void keep_own_log(const RankPlace& place, const HandOver& hand_over) {
   const bool is_beside_rank_0 = !place.joined && place.rank < place.ranks_here;
   if (!is_beside_rank_0) keep_log(hand_over.folder.log(hand_over.attempt, place.rank).string());
@@ -148,29 +149,29 @@ ExitCode follow(const RankAttempt& attempt, const RunFolder& folder, Rendezvous&
 
 ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash,
                         std::optional<FileLock> weights) {
-  const std::unique_ptr<Rendezvous> met = meet_rank_0(place);
-  Rendezvous& rendezvous = *met;
-  const Heard heard = hear(rendezvous, recipe_hash);
-  if (const auto* code = std::get_if<ExitCode>(&heard)) return *code;
-  keep_own_log(place, std::get<HandOver>(heard));
+  const std::unique_ptr<Rendezvous> joined = join_rank_0(place);
+  Rendezvous& rendezvous = *joined;
+  const ReceivedHandOver received = receive_hand_over(rendezvous, recipe_hash);
+  if (const auto* code = std::get_if<ExitCode>(&received)) return *code;
+  keep_own_log(place, std::get<HandOver>(received));
   watch_stop_signals();  // not before: rank 0 may prepare data for an hour
   rendezvous.membership();
-  // The others ask why for some seconds only, and its group may take as long to end: it is still
-  // there while that is said.
+  // Outlives the report of a failure: the others wait only some seconds for that, and the group of
+  // an attempt may take as long to end.
   std::optional<RankAttempt> attempt;
   try {
-    const auto& hand_over = std::get<HandOver>(heard);
+    const auto& hand_over = std::get<HandOver>(received);
     return follow(attempt.emplace(hand_over, &rendezvous), hand_over.folder, rendezvous, weights);
   } catch (const std::exception& error) {
-    if (!is_loss_of_others(error)) tell_why(rendezvous, error);
+    if (!is_loss_of_others(error)) report_to_others(rendezvous, error);
     throw;
   }
 }
 
-void dismiss_others(const RankPlace& place, const ShutdownNotice& shutdown_notice) {
+void shut_down_others(const RankPlace& place, const ShutdownNotice& shutdown_notice) {
   try {
     Rendezvous rendezvous(place);
-    dismiss(rendezvous, shutdown_notice);
+    shut_down(rendezvous, shutdown_notice);
   } catch (const Error& error) {
     log_warning(std::string(error.what()) + "; ranks that start later wait until they are stopped");
   }

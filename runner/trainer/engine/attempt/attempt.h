@@ -20,13 +20,13 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
                      const std::string& checkpoint_recipe, const RankPlace& place,
                      std::optional<FileLock> weights);
 
-// As any other rank: trains along, with what rank 0 says at the rendezvous. From then on it watches
-// the stop signals; while it waits for that they end the process. `recipe_hash` as in hand_over.h,
-// `weights` as above. Throws likewise.
+// As any other rank: trains with what rank 0 sends at the rendezvous. From then on it watches the
+// stop signals; before that they end the process. `recipe_hash` as in hand_over.h, `weights` as
+// above. Throws RecipeError, Error.
 ExitCode follow_attempt(const RankPlace& place, const std::optional<std::string>& recipe_hash,
                         std::optional<FileLock> weights);
 
-// As rank 0, when it does not train: all others end so, if they come in time.
-void dismiss_others(const RankPlace& place, const ShutdownNotice& shutdown_notice);
+// As rank 0, which does not train: all others end as the notice says, if they join in time.
+void shut_down_others(const RankPlace& place, const ShutdownNotice& shutdown_notice);
 
 }  // namespace exprun

@@ -18,12 +18,12 @@ struct ConsistencyRecord {
   std::string remedy;
 };
 
-// As this rank finds it. Never throws.
+// What this rank has. Never throws.
 std::vector<ConsistencyRecord> consistency_record(
     const std::string& recipe_hash, const PreparedData& data,
     const std::optional<std::filesystem::path>& checkpoint);
 
-// What rank 0 tells the others: {what: value}.
+// What rank 0 sends the others: {what: value}.
 nlohmann::json to_json(const std::vector<ConsistencyRecord>& consistency_record);
 
 // The first difference as a sentence with a remedy ("the program is 3f2a here and 99ab on rank 0:

@@ -29,7 +29,7 @@ namespace {
 
 // What the ranks above 0 reply to the hand-over, and what rank 0 makes of it.
 struct Reply {
-  std::string process;  // one is told from another that is started as the same rank
+  std::string process;  // tells it from another process that is started as the same rank
   std::string problem;  // why it cannot take part
   GpuClaim gpu;
 };
@@ -45,9 +45,8 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookForReplies{10};
-constexpr std::chrono::milliseconds kLookForVerdict{
-    50};  // of ranks that may wait long, all at one server
-constexpr std::chrono::seconds kBreath{2};
+constexpr std::chrono::milliseconds kLookForDecision{50};  // many ranks ask one server, for long
+constexpr std::chrono::seconds kSettleTime{2};  // in which all reply when asked once more
 
 std::string listed(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -61,7 +60,7 @@ std::vector<int> missing_ranks(Rendezvous& rendezvous) {
   return ranks;
 }
 
-// A launcher that starts all has failed; people who start machines may be late.
+// Where a launcher starts all ranks it has failed; people who start each machine may be late.
 [[noreturn]] void give_up(Rendezvous& rendezvous) {
   const RankPlace& place = rendezvous.place();
   const std::string text = "dist: rank 0 of " + std::to_string(place.world_size) +
@@ -71,7 +70,7 @@ std::vector<int> missing_ranks(Rendezvous& rendezvous) {
                            listed(missing_ranks(rendezvous));
   const bool by_people = !place.joined && place.ranks_here < place.world_size;
   const ExitCode code = by_people ? ExitCode::preempted : ExitCode::lost_ranks;
-  call_off(rendezvous, {code, text});
+  cancel_start(rendezvous, {code, text});
   throw Error(text, code);
 }
 
@@ -80,15 +79,15 @@ class Round {
  public:
   Round(Rendezvous& rendezvous, bool is_first) : rendezvous_(rendezvous), is_first_(is_first) {}
 
-  bool in_one_breath() const { return Clock::now() - began_ < kBreath; }
+  bool is_within_settle_time() const { return Clock::now() - began_ < kSettleTime; }
 
   Replies replies(const GpuClaim& own) {
     Replies all{StopRequest::none, "", {{"", "", own}}};
     for (int rank = 1; rank < rendezvous_.place().world_size; ++rank) {
       all.stop = await(rank);
       if (all.stop != StopRequest::none) return all;
-      const json said = parse_json<json>(rendezvous_.get(handshake_keys::reply_key(rank)));
-      all.of_rank.push_back({said.at("process"), said.at("problem"), said.at("gpu")});
+      const json reply = parse_json<json>(rendezvous_.get(handshake_keys::reply_key(rank)));
+      all.of_rank.push_back({reply.at("process"), reply.at("problem"), reply.at("gpu")});
       all.problem = all.of_rank.back().problem;
       if (!all.problem.empty()) return all;
     }
@@ -100,15 +99,15 @@ class Round {
     while (!rendezvous_.has(handshake_keys::reply_key(rank))) {
       if (const auto stop = stop_requested(); stop != StopRequest::none) return stop;
       if (Clock::now() > began_ + rendezvous_.place().handshake_timeout) give_up(rendezvous_);
-      if (!is_first_ && !in_one_breath()) say_who_is_gone();
+      if (!is_first_ && !is_within_settle_time()) warn_of_missing_ranks();
       std::this_thread::sleep_for(kLookForReplies);
     }
     return StopRequest::none;
   }
 
-  void say_who_is_gone() {
-    if (has_said_it_) return;
-    has_said_it_ = true;
+  void warn_of_missing_ranks() {
+    if (has_warned_) return;
+    has_warned_ = true;
     log_warning("dist: " + listed(missing_ranks(rendezvous_)) +
                 " stopped responding after joining; the other ranks wait for a restart");
   }
@@ -116,36 +115,36 @@ class Round {
   Rendezvous& rendezvous_;
   const bool is_first_;
   const Clock::time_point began_ = Clock::now();
-  bool has_said_it_ = false;
+  bool has_warned_ = false;
 };
 
-// As rank 0. A rank that has replied may have died before the last one came, or have been started
-// again: all are asked once more, until they reply in one breath. Throws Error when some do not
-// come; the others have been called off then.
+// As rank 0. A rank that has replied may have died before the last one joined, or been restarted:
+// all are asked once more, until they reply within the settle time. Throws Error when some do not
+// join; the start is then cancelled for the others.
 Replies replies_of_all(Rendezvous& rendezvous, GpuClaim own) {
   for (bool is_first = true;; is_first = false) {
     Round round(rendezvous, is_first);
     Replies replies = round.replies(own);
     if (replies.stop != StopRequest::none || !replies.problem.empty()) return replies;
-    if (!is_first && round.in_one_breath()) return replies;
+    if (!is_first && round.is_within_settle_time()) return replies;
     for (const int rank : ranks_from(1, rendezvous))
       rendezvous.forget(handshake_keys::reply_key(rank));
   }
 }
 
-// On a rank above 0: replies, as often as rank 0 asks, until there is a verdict. Nothing where rank
-// 0 has begun another round before it had one.
-std::optional<json> verdict_on(const Reply& reply, Rendezvous& rendezvous) {
+// On a rank above 0: replies, as often as rank 0 asks, until there is a decision. Nothing where
+// rank 0 has begun another round before it had one.
+std::optional<json> decision_on(const Reply& reply, Rendezvous& rendezvous) {
   const std::string key = handshake_keys::reply_key(rendezvous.place().rank);
   const std::string text =
       json_text(json{{"process", reply.process}, {"problem", reply.problem}, {"gpu", reply.gpu}},
                 -1, NotUtf8::replaced);
-  for (rendezvous.set(key, text); !rendezvous.has(handshake_keys::kVerdict);
-       std::this_thread::sleep_for(kLookForVerdict)) {
+  for (rendezvous.set(key, text); !rendezvous.has(handshake_keys::kDecision);
+       std::this_thread::sleep_for(kLookForDecision)) {
     if (!rendezvous.is_newest_round()) return std::nullopt;
     if (!rendezvous.has(key)) rendezvous.set(key, text);
   }
-  return handshake_keys::heard(rendezvous, handshake_keys::kVerdict);
+  return handshake_keys::received(rendezvous, handshake_keys::kDecision);
 }
 
 constexpr const char* kCpu = "cpu";  // a device of HandOver
@@ -208,17 +207,18 @@ HandOver read_message(const json& message) {
   return hand_over;
 }
 
-// The device to train on. Who has the problem is the cause; the others end because of it.
-std::string device_of(const json& verdict, const Reply& own, const RankPlace& place) {
+// The device to train on. A rank with a problem throws that; the others throw what rank 0 sent.
+std::string device_of(const json& decision, const Reply& own, const RankPlace& place) {
   if (!own.problem.empty()) throw Error(own.problem);
-  if (!handshake_keys::begins(verdict)) throw Error(verdict.at("problem"), ExitCode::lost_ranks);
-  const auto processes = verdict.at("processes").get<std::vector<std::string>>();
+  if (!handshake_keys::starts_training(decision))
+    throw Error(decision.at("problem"), ExitCode::lost_ranks);
+  const auto processes = decision.at("processes").get<std::vector<std::string>>();
   if (processes.at(static_cast<size_t>(place.rank)) != own.process)
     throw Error("dist: rank " + std::to_string(place.rank) + " has already joined at " +
                     place.address + ":" + std::to_string(place.port) +
                     "; start each rank only once",
                 ExitCode::lost_ranks);
-  return verdict.at("device");
+  return decision.at("device");
 }
 
 std::string name_of_process() {
@@ -226,47 +226,47 @@ std::string name_of_process() {
   return std::to_string(random()) + "-" + std::to_string(random());
 }
 
-// What this rank makes of rank 0's word, and its reply.
-struct Understood {
+// What rank 0 has sent, and this rank's reply to it.
+struct CheckedHandOver {
   HandOver hand_over;
   Reply reply;
 };
 
-Understood understand(const json& word, const RankPlace& place,
-                      const std::optional<std::string>& recipe_hash, const OwnGpu& own) {
-  Understood understood{{}, {name_of_process(), "", {}}};
-  auto& [hand_over, reply] = understood;
+CheckedHandOver check_hand_over(const json& message, const RankPlace& place,
+                                const std::optional<std::string>& recipe_hash, const OwnGpu& own) {
+  CheckedHandOver checked{{}, {name_of_process(), "", {}}};
+  auto& [hand_over, reply] = checked;
   try {
-    hand_over = read_message(word);
+    hand_over = read_message(message);
     reply.problem = difference_from_rank_0(
         consistency_record(recipe_hash ? *recipe_hash : hand_over.resolved().hash(), hand_over.data,
                            hand_over.checkpoint),
-        word.at("evidence"));
+        message.at("evidence"));
     reply.gpu = claim(hand_over, place, own);
   } catch (const std::exception& error) {
     reply.problem = error.what();
   }
   if (!reply.problem.empty()) reply.problem = here(place) + reply.problem;
-  return understood;
+  return checked;
 }
 
 // In the present round of rank 0; nothing where it has begun another one before there was a
-// verdict.
-std::optional<Heard> hear_in_this_round(Rendezvous& rendezvous,
-                                        const std::optional<std::string>& recipe_hash,
-                                        const OwnGpu& own) {
+// decision.
+std::optional<ReceivedHandOver> receive_in_this_round(Rendezvous& rendezvous,
+                                                      const std::optional<std::string>& recipe_hash,
+                                                      const OwnGpu& own) {
   const RankPlace& place = rendezvous.place();
-  const json word = handshake_keys::heard(rendezvous, handshake_keys::kHandOver);
-  if (const auto shutdown_notice = shutdown_notice_in(word))
-    return leave(rendezvous, *shutdown_notice);
-  report_restarts(place, word.at("restarts"), word.at("max_restarts"));
-  auto [hand_over, reply] = understand(word, place, recipe_hash, own);
-  const auto verdict = verdict_on(reply, rendezvous);
-  if (!verdict) return std::nullopt;
-  if (const auto shutdown_notice = shutdown_notice_in(*verdict))
-    return leave(rendezvous, *shutdown_notice);
-  rendezvous.set(handshake_keys::heard_key(place.rank), "");
-  hand_over.device = device_of(*verdict, reply, place);
+  const json message = handshake_keys::received(rendezvous, handshake_keys::kHandOver);
+  if (const auto shutdown_notice = shutdown_notice_in(message))
+    return acknowledge_shutdown(rendezvous, *shutdown_notice);
+  report_restarts(place, message.at("restarts"), message.at("max_restarts"));
+  auto [hand_over, reply] = check_hand_over(message, place, recipe_hash, own);
+  const auto decision = decision_on(reply, rendezvous);
+  if (!decision) return std::nullopt;
+  if (const auto shutdown_notice = shutdown_notice_in(*decision))
+    return acknowledge_shutdown(rendezvous, *shutdown_notice);
+  rendezvous.set(handshake_keys::acknowledgment_key(place.rank), "");
+  hand_over.device = device_of(*decision, reply, place);
   return hand_over;
 }
 
@@ -291,7 +291,7 @@ bool HandOver::wants_gpus() const {
   return resolved().section("run").get<std::string>("device") == "cuda";
 }
 
-StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own) {
+StopRequest send_hand_over(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own) {
   const auto most = hand_over.resolved().section("parallelism").get<int64_t>("max_restarts");
   json message{{"evidence", to_json(consistency_record(hand_over.resolved().hash(), hand_over.data,
                                                        hand_over.checkpoint))},
@@ -305,23 +305,25 @@ StopRequest tell(Rendezvous& rendezvous, HandOver& hand_over, const OwnGpu& own)
                {"restarts", rendezvous.place().restarts},
                {"max_restarts", most}};
   if (hand_over.checkpoint) message["checkpoint"] = hand_over.checkpoint->string();
-  handshake_keys::say(rendezvous, handshake_keys::kHandOver, message);
+  handshake_keys::send(rendezvous, handshake_keys::kHandOver, message);
   Replies replies = replies_of_all(rendezvous, claim(hand_over, rendezvous.place(), own));
   if (replies.stop == StopRequest::none && replies.problem.empty())
     settle_device(hand_over, replies);
-  if (!replies.problem.empty()) refuse(rendezvous, replies.problem);
+  if (!replies.problem.empty()) refuse_start(rendezvous, replies.problem);
   if (replies.stop == StopRequest::none)
-    handshake_keys::say(rendezvous, handshake_keys::kVerdict,
-                        {{"device", hand_over.device}, {"processes", processes_of(replies)}});
+    handshake_keys::send(rendezvous, handshake_keys::kDecision,
+                         {{"device", hand_over.device}, {"processes", processes_of(replies)}});
   else
-    call_off(rendezvous, {exit_code_of(replies.stop), ""});
+    cancel_start(rendezvous, {exit_code_of(replies.stop), ""});
   return replies.stop;
 }
 
-Heard hear(Rendezvous& rendezvous, const std::optional<std::string>& recipe_hash,
-           const OwnGpu& own) {
-  for (;; meet_again(rendezvous))
-    if (auto heard = hear_in_this_round(rendezvous, recipe_hash, own)) return std::move(*heard);
+ReceivedHandOver receive_hand_over(Rendezvous& rendezvous,
+                                   const std::optional<std::string>& recipe_hash,
+                                   const OwnGpu& own) {
+  for (;; join_next_round(rendezvous))
+    if (auto received = receive_in_this_round(rendezvous, recipe_hash, own))
+      return std::move(*received);
 }
 
 }  // namespace exprun

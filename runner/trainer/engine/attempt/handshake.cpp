@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLookForHearing{10};
+constexpr std::chrono::milliseconds kLookForAcknowledgment{10};
 
 }  // namespace
 
@@ -27,21 +27,21 @@ std::string reply_key(int rank) {
   return "reply/" + std::to_string(rank);
 }
 
-std::string heard_key(int rank) {
-  return "heard/" + std::to_string(rank);
+std::string acknowledgment_key(int rank) {
+  return "acknowledged/" + std::to_string(rank);
 }
 
-void say(Rendezvous& rendezvous, const char* key, json message) {
+void send(Rendezvous& rendezvous, const char* key, json message) {
   message["job"] = rendezvous.place().job;
   rendezvous.set(key, json_text(message, -1, NotUtf8::replaced));
 }
 
-json heard(Rendezvous& rendezvous, const char* key) {
+json received(Rendezvous& rendezvous, const char* key) {
   return parse_json<json>(rendezvous.get(key));
 }
 
-bool begins(const json& verdict) {
-  return verdict.contains("device");
+bool starts_training(const json& decision) {
+  return decision.contains("device");
 }
 
 }  // namespace handshake_keys
@@ -52,22 +52,22 @@ std::vector<int> ranks_from(int first, const Rendezvous& rendezvous) {
   return ranks;
 }
 
-void wait_until_heard(Rendezvous& rendezvous, const std::vector<int>& ranks,
-                      std::chrono::milliseconds patience) {
+void wait_until_acknowledged(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                             std::chrono::milliseconds patience) {
   const auto late = Clock::now() + patience;
   for (const int rank : ranks)
-    while (!rendezvous.has(handshake_keys::heard_key(rank))) {
+    while (!rendezvous.has(handshake_keys::acknowledgment_key(rank))) {
       if (Clock::now() > late)
         throw Error("dist: rank " + std::to_string(rank) + " did not join within " +
                     std::to_string(patience.count() / 1000) + " s");
-      std::this_thread::sleep_for(kLookForHearing);
+      std::this_thread::sleep_for(kLookForAcknowledgment);
     }
 }
 
-void wait_for_who_hears(Rendezvous& rendezvous, const std::vector<int>& ranks,
-                        std::chrono::milliseconds patience) {
+void wait_for_acknowledgments(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                              std::chrono::milliseconds patience) {
   try {
-    wait_until_heard(rendezvous, ranks, patience);
+    wait_until_acknowledged(rendezvous, ranks, patience);
   } catch (const Error&) {
     log(LogLevel::debug, "a rank did not receive the message that training does not start");
   }
@@ -81,7 +81,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookForRank0{200};
 constexpr std::chrono::hours kNoLimit{24};  // then it begins again
 constexpr std::chrono::seconds kSilence{60};
-constexpr std::chrono::seconds kMoment{1};  // longer than who makes no sense needs to say it
+constexpr std::chrono::seconds kMoment{1};  // in which another kind of server fails the connection
 
 std::string where(const RankPlace& place) {
   return place.address + ":" + std::to_string(place.port);
@@ -91,9 +91,9 @@ std::string who(const RankPlace& place) {
   return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.world_size);
 }
 
-// That of another job may have had the port first.
-void require_own_job(const RankPlace& place, const json& word) {
-  const std::string job = word.value("job", "");
+// Rank 0 of another job may have taken the port first.
+void require_own_job(const RankPlace& place, const json& message) {
+  const std::string job = message.value("job", "");
   if (job != place.job)
     throw Error("dist: rank 0 at " + where(place) + " belongs to job '" + job +
                     "', but this rank belongs to job '" + place.job +
@@ -101,30 +101,31 @@ void require_own_job(const RankPlace& place, const json& word) {
                 ExitCode::lost_ranks);
 }
 
-// Whether this rank can still take part: no former process of its has heard that none
-// begins, and the others have not begun.
+// Whether this rank can still take part: no former process of this rank has acknowledged the
+// decision, and the others have not begun.
 bool is_open(Rendezvous& rendezvous) {
-  if (rendezvous.has(handshake_keys::heard_key(rendezvous.place().rank))) return false;
-  return !rendezvous.has(handshake_keys::kVerdict) ||
-         !handshake_keys::begins(handshake_keys::heard(rendezvous, handshake_keys::kVerdict));
+  if (rendezvous.has(handshake_keys::acknowledgment_key(rendezvous.place().rank))) return false;
+  return !rendezvous.has(handshake_keys::kDecision) ||
+         !handshake_keys::starts_training(
+             handshake_keys::received(rendezvous, handshake_keys::kDecision));
 }
 
-// What keeps a rank from the meeting. The same for too long is an error.
+// What keeps a rank from joining. The same obstacle for too long is an error.
 class Obstacle {
  public:
   explicit Obstacle(const RankPlace& place) : place_(place) {}
 
-  void is_absence() {
+  void note_absence() {
     if (is_too_long(Kind::absence)) throw Error(absence());
   }
 
-  // Whether it has been one for too long.
-  bool is_failure(const Error& error) {
+  // Returns whether there have been failures for too long.
+  bool note_failure(const Error& error) {
     log(LogLevel::debug, error.what());
     return is_too_long(Kind::failure);
   }
 
-  void is_that_others_have_begun() {
+  void note_others_began() {
     const std::string there =
         "rank " + std::to_string(place_.rank) + " has already joined at " + where(place_);
     if (kind_ != Kind::begun && place_.local_rank == 0)
@@ -133,8 +134,8 @@ class Obstacle {
       throw Error("dist: " + there + "; start each rank only once", ExitCode::lost_ranks);
   }
 
-  // Somebody has listened for so long, for whom this rank waits.
-  void is_none(Clock::duration time) {
+  // A process has listened for so long, and this rank waits for what it sends.
+  void note_listener(Clock::duration time) {
     if (time < kMoment) return;
     kind_ = Kind::none;
     was_there_ = true;
@@ -173,69 +174,71 @@ class Obstacle {
   bool has_spoken_ = false;
 };
 
-std::unique_ptr<Rendezvous> with_first_word(const RankPlace& place) {
+std::unique_ptr<Rendezvous> with_first_message(const RankPlace& place) {
   auto rendezvous = std::make_unique<Rendezvous>(place);
   rendezvous->get(handshake_keys::kHandOver, kNoLimit);
   return rendezvous;
 }
 
-// Of who listens, as long as it does; connecting hangs until it serves.
-std::optional<std::unique_ptr<Rendezvous>> with_first_word(const RankPlace& place,
-                                                           Liveness& liveness, Obstacle& obstacle) {
+// From the process that listens, as long as it does; connecting hangs until it serves.
+std::optional<std::unique_ptr<Rendezvous>> with_first_message(const RankPlace& place,
+                                                              Liveness& liveness,
+                                                              Obstacle& obstacle) {
   const auto began = Clock::now();
   return within(
-      kNoLimit, [place] { return with_first_word(place); },
+      kNoLimit, [place] { return with_first_message(place); },
       [&] {
-        obstacle.is_none(Clock::now() - began);
+        obstacle.note_listener(Clock::now() - began);
         return !liveness.is_there();
       });
 }
 
-std::unique_ptr<Rendezvous> met_who_listens(const RankPlace& place, Liveness& liveness,
+std::unique_ptr<Rendezvous> joined_listener(const RankPlace& place, Liveness& liveness,
                                             Obstacle& obstacle) {
-  std::optional<std::unique_ptr<Rendezvous>> met;
-  json word;
+  std::optional<std::unique_ptr<Rendezvous>> joined;
+  json message;
   bool open = false;
   try {
-    met = with_first_word(place, liveness, obstacle);
-    if (!met) return nullptr;
-    word = handshake_keys::heard(**met, handshake_keys::kHandOver);
-    open = is_open(**met);
+    joined = with_first_message(place, liveness, obstacle);
+    if (!joined) return nullptr;
+    message = handshake_keys::received(**joined, handshake_keys::kHandOver);
+    open = is_open(**joined);
   } catch (const Error& error) {
-    if (obstacle.is_failure(error)) throw;
+    if (obstacle.note_failure(error)) throw;
     return nullptr;
   }
-  require_own_job(place, word);
-  if (open) return std::move(*met);
-  obstacle.is_that_others_have_begun();
+  require_own_job(place, message);
+  if (open) return std::move(*joined);
+  obstacle.note_others_began();
   return nullptr;
 }
 
-std::unique_ptr<Rendezvous> met_at_rank_0(const RankPlace& place) {
+std::unique_ptr<Rendezvous> joined_at_rank_0(const RankPlace& place) {
   Obstacle obstacle(place);
   for (Liveness liveness(place.address, place.port);; std::this_thread::sleep_for(kLookForRank0)) {
     if (!liveness.is_there())
-      obstacle.is_absence();
-    else if (auto met = met_who_listens(place, liveness, obstacle))
-      return met;
+      obstacle.note_absence();
+    else if (auto joined = joined_listener(place, liveness, obstacle))
+      return joined;
   }
 }
 
 }  // namespace
 
-std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place) {
-  if (!place.store_is_served) return met_at_rank_0(place);
+std::unique_ptr<Rendezvous> join_rank_0(const RankPlace& place) {
+  if (!place.store_is_served) return joined_at_rank_0(place);
   auto rendezvous = std::make_unique<Rendezvous>(place);
-  meet_again(*rendezvous);
+  join_next_round(*rendezvous);
   return rendezvous;
 }
 
 // The launcher that serves the store ends this rank if rank 0 is gone.
-void meet_again(Rendezvous& rendezvous) {
+void join_next_round(Rendezvous& rendezvous) {
   while (!rendezvous.enter_newest_round() || !rendezvous.has(handshake_keys::kHandOver) ||
          !is_open(rendezvous))
     std::this_thread::sleep_for(kLookForRank0);
-  require_own_job(rendezvous.place(), handshake_keys::heard(rendezvous, handshake_keys::kHandOver));
+  require_own_job(rendezvous.place(),
+                  handshake_keys::received(rendezvous, handshake_keys::kHandOver));
 }
 
 }  // namespace exprun

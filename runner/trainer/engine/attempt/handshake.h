@@ -1,4 +1,5 @@
-// How a rank above 0 comes to the meeting with rank 0.
+// How a rank above 0 joins rank 0 at the rendezvous, and the messages of the handshake that
+// follows.
 #pragma once
 
 #include <chrono>
@@ -11,50 +12,51 @@
 
 namespace exprun {
 
-// Waits for a round of rank 0 that this rank can take part in, as long as somebody listens where
-// rank 0 is to be: its launcher does from its start on, though an hour of data may be to prepare.
-// Ranks that were started anew may find rank 0 of their earlier attempt, which is just ending: they
-// then meet the next one. Throws Error when for too long (RankPlace) nobody listens there, who
-// listens makes no sense, or the ranks there have begun without this one.
-std::unique_ptr<Rendezvous> meet_rank_0(const RankPlace& place);
+// Waits for a round of rank 0 that this rank can take part in, as long as a process listens at rank
+// 0's address: its launcher listens from its start on, though data may take an hour to prepare.
+// Ranks that were restarted may find rank 0 of their earlier attempt, which is just ending: they
+// then join the next one. Throws Error when for too long (RankPlace) no process listens there, the
+// one that listens does not send what it should, or the ranks there have begun without this one.
+std::unique_ptr<Rendezvous> join_rank_0(const RankPlace& place);
 
-// In the store of another launcher: rank 0 has begun another round before the present one came to
-// anything.
-void meet_again(Rendezvous& rendezvous);
+// The same in the store of another launcher, after rank 0 has begun another round before there was
+// a decision in the present one.
+void join_next_round(Rendezvous& rendezvous);
 
-// What the ranks of one round leave for each other where they meet, as JSON under fixed keys.
+// What the ranks of one round send each other, as JSON under fixed keys of the rendezvous.
 
 namespace handshake_keys {
 
-// Rank 0's first word: how to train (hand_over.h), or a notice of shutdown (shutdown_barrier.h).
+// Rank 0's first message: how to train (hand_over.h), or a shutdown notice (shutdown_barrier.h).
 inline constexpr const char* kHandOver = "hand-over";
 
-// Its second, after what the others reply: that they begin, why none does, or a
-// dismissal.
-inline constexpr const char* kVerdict = "verdict";
+// Its second, once the others have replied: that training starts, why it does not, or a shutdown
+// notice.
+inline constexpr const char* kDecision = "decision";
 
 std::string reply_key(int rank);
-std::string heard_key(int rank);  // the rank knows why none begins, and ends
+std::string acknowledgment_key(int rank);  // the rank has the decision or the notice
 
-// As rank 0. The job of its launcher stands beside it.
-void say(Rendezvous& rendezvous, const char* key, nlohmann::json message);
+// As rank 0. Adds the job of its launcher to the message.
+void send(Rendezvous& rendezvous, const char* key, nlohmann::json message);
 
-nlohmann::json heard(Rendezvous& rendezvous, const char* key);
+nlohmann::json received(Rendezvous& rendezvous, const char* key);
 
-bool begins(const nlohmann::json& verdict);
+bool starts_training(const nlohmann::json& decision);
 
 }  // namespace handshake_keys
 
-// Those from the first one on.
+// From `first` to the last one.
 std::vector<int> ranks_from(int first, const Rendezvous& rendezvous);
 
-// Rank 0 serves the rendezvous: when none begins it must not leave before the others know. Throws
-// Error when they do not come in time.
-void wait_until_heard(Rendezvous& rendezvous, const std::vector<int>& ranks,
-                      std::chrono::milliseconds patience);
+// As rank 0, when training does not start: it serves the rendezvous, so it must not leave before
+// the others know. Throws Error when one does not acknowledge in time.
+void wait_until_acknowledged(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                             std::chrono::milliseconds patience);
 
-// The same where a rank may be gone already: why none begins is more worth saying.
-void wait_for_who_hears(Rendezvous& rendezvous, const std::vector<int>& ranks,
-                        std::chrono::milliseconds patience);
+// The same without an error: a rank may be gone already, and the reason why training does not start
+// matters more.
+void wait_for_acknowledgments(Rendezvous& rendezvous, const std::vector<int>& ranks,
+                              std::chrono::milliseconds patience);
 
 }  // namespace exprun

@@ -1,6 +1,6 @@
 // Which kernels a run computes with, where several can (engine/device/autotune.h): the same in
-// every attempt and on every rank. They are kept in the run's kernels.json from the first moment,
-// and in the state of each checkpoint; what the machine has measured for all runs is the cache of
+// every attempt and on every rank. The run's kernels.json has them from the first step on, and so
+// has the state of each checkpoint; what the machine has measured for all runs is in the cache of
 // autotune.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace exprun {
 
-// Those of the checkpoint, if there is one; no others where the run is to be deterministic.
+// Takes over the choices of the checkpoint, if there is one; a deterministic run makes no others.
 void choose_kernels(const ResolvedRecipe& recipe, const std::optional<CheckpointState>& checkpoint);
 
 // The file <run folder>/kernels.json.
@@ -23,8 +23,8 @@ class KernelFile {
   // Takes over the choices in the file, if there is one. Throws Error.
   explicit KernelFile(std::filesystem::path file);
 
-  // Makes choices durable that were made since; before anything computed with them is recorded.
-  // The first time it throws Error; later a failure is a warning, for training goes on.
+  // Writes the choices made since the last call; to be called before anything computed with them is
+  // recorded. Throws Error the first time; later a failure is a warning, since training goes on.
   void keep();
 
  private:
@@ -34,11 +34,11 @@ class KernelFile {
   nlohmann::json kept_;
 };
 
-// On all ranks before the first step: what each measured for itself they would choose differently,
-// and one that measures must not share the machine with others that compute. Rank 0 computes one
-// micro-batch while the others wait, where it measures what no earlier attempt has chosen (that had
-// perhaps other ranks, and so other shapes), and tells them all choices. On GPUs there is nothing
-// to measure. Throws Error.
+// To be called on all ranks before the first step: each measuring for itself, they would choose
+// differently, and a rank that measures must not share the machine with others that compute. Rank 0
+// computes one micro-batch while the others wait, measures for it what no earlier attempt has
+// chosen (it may have had other ranks, and so other shapes), and sends them all choices. On GPUs
+// there is nothing to measure. Throws Error.
 void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline);
 
 }  // namespace exprun

@@ -1,5 +1,5 @@
-// A rank's part of an attempt, whatever it records where: device, threads, kernels, pipeline, where
-// to go on.
+// A rank's part of an attempt, whether or not it records it: device, threads, kernels, pipeline,
+// and the position to continue from.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@
 
 namespace exprun {
 
-// How many cores a rank computes on beside the others of its run.
+// The cores that a rank computes on, next to the other ranks of its run.
 struct CoreShare {
   int cores = 1;     // of this rank
   int machines = 1;  // of all ranks
 };
 
-// So many for each rank of a host that no core has two of them, at least 1: what the host's ranks
-// may use together, divided by them, but no more than this rank's own. All ranks call it once.
-// Throws Error.
+// Divides the cores that the ranks of a host may use together among them, so that no two ranks
+// share a core: at least 1 for each, and no more than the rank may use itself. All ranks call it
+// once. Throws Error.
 CoreShare share_of_cores(Rendezvous& rendezvous, const Cores& own = own_cores());
 
-// Of an exchange between ranks.
+// [parallelism] timeout: of an exchange between ranks.
 std::chrono::milliseconds exchange_timeout(const ResolvedRecipe& recipe);
 
 class RankAttempt {
  public:
-  // Connects the ranks that have met, if there are several, builds the pipeline and says what it
-  // is. Throws RecipeError, Error.
+  // Connects the ranks, if there are several, builds the pipeline and logs a summary of it.
+  // `rendezvous` is null for a single rank. Throws RecipeError, Error.
   RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous);
   RankAttempt(const RankAttempt&) = delete;
   RankAttempt& operator=(const RankAttempt&) = delete;
@@ -45,12 +45,13 @@ class RankAttempt {
   at::Device device() const { return device_; }
   const CoreShare& share() const { return share_; }
 
-  // Loads the checkpoint to go on from, if there is one: its position. A run that begins takes the
-  // weights of [model] init_from.
+  // Loads the checkpoint to continue from, if there is one, and returns its position. A run that
+  // begins takes the weights of [model] init_from, if it names some.
   std::optional<Position> restore(Recorder& recorder) const;
 
  private:
-  // Whether the same kernels make the same bits: a CPU's do, a GPU's only if the recipe wants that.
+  // Whether the same kernels give the same bits: a CPU's do, a GPU's only if the recipe asks for
+  // it.
   bool kernels_repeat() const;
   void begin_with_given_weights(Recorder& recorder) const;
 

@@ -56,14 +56,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kHearing{5};
+constexpr std::chrono::seconds kAcknowledging{5};
 constexpr std::chrono::seconds kGrace{1};  // for ranks of which nothing is known
 
 json to_json(const ShutdownNotice& shutdown_notice) {
-  return {{"dismissed", static_cast<int>(shutdown_notice.code)}, {"why", shutdown_notice.why}};
+  return {{"shutdown", static_cast<int>(shutdown_notice.code)}, {"why", shutdown_notice.why}};
 }
 
-// Those that come for certain: they wait, or were started beside rank 0.
+// Those that will certainly acknowledge: they wait, or were started beside rank 0.
 std::vector<int> certain_ranks(Rendezvous& rendezvous) {
   const int ranks_here = rendezvous.place().ranks_here;
   std::vector<int> ranks = ranks_from(1, rendezvous);
@@ -73,46 +73,47 @@ std::vector<int> certain_ranks(Rendezvous& rendezvous) {
   return ranks;
 }
 
-// Once on each machine that has not heard rank 0 itself.
-void show_why(const RankPlace& place, const std::string& why) {
+// Once on each machine that does not show what rank 0 says.
+void show_cause(const RankPlace& place, const std::string& why) {
   if (place.local_rank == 0) log(LogLevel::error, "rank 0 says: " + why.substr(0, why.find('\n')));
 }
 
 }  // namespace
 
-void dismiss(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
+void shut_down(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
   const RankPlace& place = rendezvous.place();
-  handshake_keys::say(rendezvous, handshake_keys::kHandOver, to_json(shutdown_notice));
+  handshake_keys::send(rendezvous, handshake_keys::kHandOver, to_json(shutdown_notice));
   // Its launcher has started none beside it.
-  wait_until_heard(rendezvous, ranks_from(place.ranks_here, rendezvous), place.handshake_timeout);
+  wait_until_acknowledged(rendezvous, ranks_from(place.ranks_here, rendezvous),
+                          place.handshake_timeout);
 }
 
-void call_off(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
-  handshake_keys::say(rendezvous, handshake_keys::kHandOver, to_json(shutdown_notice));
-  handshake_keys::say(rendezvous, handshake_keys::kVerdict, to_json(shutdown_notice));
-  wait_for_who_hears(rendezvous, ranks_from(1, rendezvous), kGrace);
-  wait_for_who_hears(rendezvous, certain_ranks(rendezvous), kHearing);
+void cancel_start(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
+  handshake_keys::send(rendezvous, handshake_keys::kHandOver, to_json(shutdown_notice));
+  handshake_keys::send(rendezvous, handshake_keys::kDecision, to_json(shutdown_notice));
+  wait_for_acknowledgments(rendezvous, ranks_from(1, rendezvous), kGrace);
+  wait_for_acknowledgments(rendezvous, certain_ranks(rendezvous), kAcknowledging);
 }
 
-void refuse(Rendezvous& rendezvous, const std::string& problem) {
-  handshake_keys::say(rendezvous, handshake_keys::kVerdict, {{"problem", problem}});
-  wait_for_who_hears(rendezvous, ranks_from(1, rendezvous), kHearing);
+void refuse_start(Rendezvous& rendezvous, const std::string& problem) {
+  handshake_keys::send(rendezvous, handshake_keys::kDecision, {{"problem", problem}});
+  wait_for_acknowledgments(rendezvous, ranks_from(1, rendezvous), kAcknowledging);
   throw Error(problem, ExitCode::lost_ranks);
 }
 
-std::optional<ShutdownNotice> shutdown_notice_in(const json& word) {
-  if (!word.contains("dismissed")) return std::nullopt;
-  return ShutdownNotice{static_cast<ExitCode>(word["dismissed"].get<int>()), word.at("why")};
+std::optional<ShutdownNotice> shutdown_notice_in(const json& message) {
+  if (!message.contains("shutdown")) return std::nullopt;
+  return ShutdownNotice{static_cast<ExitCode>(message["shutdown"].get<int>()), message.at("why")};
 }
 
-ExitCode leave(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
+ExitCode acknowledge_shutdown(Rendezvous& rendezvous, const ShutdownNotice& shutdown_notice) {
   const RankPlace& place = rendezvous.place();
   if (!shutdown_notice.why.empty()) {
     write_error_file(shutdown_notice.why);
-    show_why(place, shutdown_notice.why);
+    show_cause(place, shutdown_notice.why);
   }
   forbid_restarts(place);
-  rendezvous.set(handshake_keys::heard_key(place.rank), "");
+  rendezvous.set(handshake_keys::acknowledgment_key(place.rank), "");
   return shutdown_notice.code;
 }
 
