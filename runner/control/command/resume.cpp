@@ -106,8 +106,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   RecipeText text = recipe_to_go_on_with(store, run, globals);
   const RecipeText text_before = text;
   const ResolvedRecipe before = resolve_stored(text, "resume", reference);
-  text.overrides.insert(text.overrides.end(), overrides.begin(), overrides.end());
-  text.typed = overrides.size();
+  text.type(overrides);
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;

@@ -15,7 +15,7 @@ StoredTrial stored_trial(const Store& store, const StoreFolder& folder, const Sw
                          TrialRow row) {
   StoredTrial trial{std::move(row), {}, {}, {}};
   if (trial.row.run) trial.run = store.run(*trial.row.run);
-  const bool is_removed = trial.run && trial.run->removed_ms;
+  const bool is_removed = trial.row.purged || (trial.run && trial.run->removed_ms);
   if (is_removed) trial.run.reset();
   if (trial.run) trial.run = observed(store, folder, *trial.run);
   if (trial.run) trial.score = best_score(store, plan, trial.run->id);
