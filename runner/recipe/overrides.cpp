@@ -21,7 +21,8 @@ struct Override {
   std::string key;
   SourceSpan key_where;
   size_t value_begin = 0;
-  size_t number = 0;                                          // among all, from 0
+  size_t number = 0;          // among all, from 0
+  bool is_found_out = false;  // it says more exactly what is there already
   enum class Form { sets, adds, removes } form = Form::sets;  // key=value, +key=value, ~key
 };
 
@@ -159,6 +160,17 @@ bool is_inline_table(const Override& override_) {
          std::string_view(override_.file->text).substr(override_.value_begin).starts_with('{');
 }
 
+// Nobody wrote what was found out: mistakes are told where the user wrote what it stands for.
+void keep_place(const Table& root, const std::string& path, SourceSpan& key_where, Value& value) {
+  const Value* table = find_path(root, parent_path(path));
+  const Table* parent = table == nullptr ? nullptr : table->as<Table>();
+  const Entry* written = parent == nullptr ? nullptr : parent->entry(last_part(path));
+  if (written == nullptr) return;
+  key_where = written->where;
+  value.where = written->value.where;
+  value.origin = written->value.origin;
+}
+
 void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
                const std::string& path, Part part, Diagnostics& diagnostics) {
   const std::vector<std::string> parts = split_path(path);
@@ -180,10 +192,12 @@ void set_value(const SchemaSet& schemas, Table& root, const Override& override_,
   } else if (part == Part::types && parts.back() != "type") {
     return;  // a text that begins like a table
   }
+  SourceSpan key_where = override_.key_where;
+  if (override_.is_found_out) keep_place(root, path, key_where, *value);
   Table over;  // a chain of tables that ends in the value, merged like a child recipe
   Table* at = table_for(over, parts, override_, diagnostics);
   if (at == nullptr || table_for(root, parts, override_, diagnostics) == nullptr) return;
-  at->set(parts.back(), override_.key_where, std::move(*value));
+  at->set(parts.back(), key_where, std::move(*value));
   merge(schemas, root, std::move(over), diagnostics);
 }
 
@@ -301,8 +315,10 @@ std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
                                          const RecipeText& text, Diagnostics& diagnostics) {
   std::vector<Override> parsed;
   for (size_t i = 0; i < text.overrides.size(); ++i)
-    if (auto next = split(text.override_source(i), i, diagnostics))
+    if (auto next = split(text.override_source(i), i, diagnostics)) {
+      next->is_found_out = i + text.found_out >= text.overrides.size();
       parsed.push_back(std::move(*next));
+    }
   std::vector<std::string> all = text.overrides;
   const auto keep = [&](const Override& next, std::optional<std::string> whole) {
     if (whole) all[next.number] = std::move(*whole);

@@ -41,6 +41,24 @@ TEST_CASE("overrides: a short key is that of no table that could be there and is
                  "model.lora.dropout") == "0.5");
 }
 
+TEST_CASE("overrides: what was found out stands where the user wrote what it means") {
+  const auto found_out = [](std::vector<std::string> overrides) {
+    RecipeText text = recipe_text(kTinyRecipe, std::move(overrides));
+    text.found_out = 1;
+    return resolve(text);
+  };
+  const std::string pinned = "run.steps=50";
+  const auto recipe = found_out({pinned});
+  CHECK(value_at(recipe, "run.steps") == "50");
+  CHECK(recipe.find("run.steps")->where.file->name == "recipes/tiny.toml");
+  CHECK(recipe.find("run.steps")->where.line == 2);
+  const auto typed = found_out({"steps=20", pinned});
+  CHECK(value_at(typed, "run.steps") == "50");
+  CHECK(typed.find("run.steps")->where.file->name == "<override 1>");
+  const auto unwritten = found_out({"parallelism.world_size=2"});
+  CHECK(unwritten.find("parallelism.world_size")->where.file->name == "<automatic override 1>");
+}
+
 TEST_CASE("overrides: bare text for strings, periods, paths and lists of strings") {
   CHECK(overridden("warmup=5 steps", "schedule.warmup") == "\"5 steps\"");
   CHECK(overridden("checkpoint.every=30 min", "checkpoint.every") == "\"30 min\"");
