@@ -90,6 +90,24 @@ class FineTuning(ExprunTest):
         self.assertIn("'final_norm.weight' has the shape [16], not [32]", said)
         self.exprun("check", "tiny.toml", "init_from=elsewhere")
 
+    def test_what_differs_from_a_run_is_told_at_the_key_that_names_it(self):
+        self.exprun("tiny.toml", "steps=2", "activation=swiglu")
+        text = (self.folder / "tiny.toml").read_text()
+        self.write("tuned.toml", text.replace('type = "gpt"\n', 'type = "gpt"\ninit_from = "tiny"\n', 1))
+        for command in (["check", "tuned.toml"], ["tuned.toml", "name=tuned"]):
+            said = self.exprun(*command, "hidden_size=32", "bias=false", code=2).err
+            self.assertIn("tuned.toml:9:13: error: weights: '" + str(self.checkpoint().relative_to(self.folder)), said)
+            self.assertIn('\n  activation is "swiglu" there, "gelu" in the recipe\n  bias is true there, false in the recipe\n'
+                          "  hidden_size is 16 there, 32 in the recipe\n", said)
+            self.assertNotIn("automatic override", said)
+        said = self.exprun("check", "tiny.toml", "init_from=tiny", "hidden_size=32", code=2).err
+        self.assertIn("<override 1>:1:11: error: weights: ", said)
+
+    def test_a_model_that_the_weights_mean_otherwise_is_told_at_the_key_that_names_them(self):
+        self.exprun("tiny.toml", "steps=2", "activation=gelu_tanh")
+        said = self.exprun("check", "tiny.toml", "init_from=tiny").err
+        self.assertRegex(said, r"(?m)^<override 1>:1:11: warning: the weights of '\S+' were trained with model.activation = \"gelu_tanh\", not \"gelu\"$")
+
     def test_a_fork_begins_an_average_anew_where_it_is_of_other_weights(self):
         self.exprun("tiny.toml", "run.ema=0.9", "steps=6")
         self.exprun("fork", "tiny", "--step", "6", "run.steps=8", "checkpoint.keep_last=5", "run.ema=0", "name=without")

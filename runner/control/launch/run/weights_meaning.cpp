@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/launch/run/run_data.h"
+#include "recipe/rules/rules.h"
 
 namespace exprun {
 namespace {
@@ -67,13 +68,15 @@ void warn_of_other_characters(const fs::path& checkpoint, const PreparedData& da
               shell_quoted(of_run->run.path.filename().string()) + " matches tokens by their text");
 }
 
+// A default or removed key has no place of its own: what asks for the weights has one.
 Diagnostics other_model(const fs::path& weights, const ResolvedRecipe& recipe) try {
+  constexpr const char* kFrom = "model.init_from";
   const auto theirs = recipe_with(weights);
   if (!theirs) return {};
   Diagnostics warnings;
   for (const auto& [path, was, is] : differences(*theirs, recipe))
     if (is_of_meaning(path) && !was.empty() && !is.empty())
-      warnings.push_back({recipe.find(path)->where,
+      warnings.push_back({place_of(recipe.root(), is_written(recipe.root(), path) ? path : kFrom),
                           "the weights of '" + weights.string() + "' were trained with " + path +
                               " = " + was + ", not " + is,
                           "with another value the same weights compute something else",

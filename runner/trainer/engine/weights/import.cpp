@@ -8,12 +8,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
+#include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/files/llmc_checkpoint.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "engine/weights/differences.h"
 #include "engine/weights/name_table.h"
@@ -21,6 +25,7 @@
 #include "engine/weights/weight_files.h"
 #include "huggingface/model_config.h"
 #include "recipe/paths.h"
+#include "recipe/recipe_text.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -40,6 +45,28 @@ std::string differing_sizes(const ModelKeys& keys, const Section& model) {
               std::to_string(*ours) + " in the recipe";
   }
   return text;
+}
+
+// The keys of [model] in which the run of a checkpoint and the recipe differ, but for those that
+// make no tensor; empty for what is no checkpoint of a run, or a run without its recipe.
+std::string differing_keys(const fs::path& path, const ResolvedRecipe& recipe) try {
+  constexpr std::string_view kModel = "model.";
+  const auto checkpoint = checkpoint_at(path);
+  std::error_code ignored;
+  if (!checkpoint || !fs::exists(checkpoint->run.recipe(), ignored)) return "";
+  const RecipeText theirs = RecipeText::from_json(read_file(checkpoint->run.recipe()));
+  std::string text;
+  for (const auto& [path_of_key, was, is] : differences(try_resolve(theirs).recipe, recipe)) {
+    if (!path_of_key.starts_with(kModel)) continue;
+    const std::string key = path_of_key.substr(kModel.size());
+    if (key.starts_with("init") || key == "dropout") continue;
+    text +=
+        "\n  " + key + " is " + set_or_not(was) + " there, " + set_or_not(is) + " in the recipe";
+  }
+  return text;
+} catch (const std::runtime_error& error) {  // Error, RecipeError: only the tensors tell then
+  log(LogLevel::debug, error.what());
+  return "";
 }
 
 using Targets = std::map<std::string, at::Tensor>;
@@ -137,14 +164,18 @@ struct Opened {
   TensorPlan plan;
   std::string system;  // for people
   std::vector<std::string> warnings = {};
-  std::string sizes = {};  // differing_sizes(); empty where the source does not say its own
+  std::string sizes = {};  // differing_sizes() or _keys(); empty where the source says none
 };
 
 // What a file without a config.json has: the names of ours, or those that fit best.
-Opened recognised(const WeightFiles& files, const TrainState& state, const Section& model) {
+Opened recognised(const fs::path& path, const WeightFiles& files, const ResolvedRecipe& recipe,
+                  const TrainState& state) {
+  const Section model = recipe.section("model");
   const auto parameters = sought_in(files, state);
   Opened best{own_plan(parameters, model.find<int64_t>("vocab_size")),
-              files.are_averages() ? "exprun, averages" : "exprun"};
+              files.are_averages() ? "exprun, averages" : "exprun",
+              {},
+              differing_keys(path, recipe)};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {
@@ -192,7 +223,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
             other_than_config(recipe, keys), differing_sizes(keys, model)};
   }
   std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return recognised(files, state, model);
+  if (!fs::exists(path / kConfigFile, ignored)) return recognised(path, files, recipe, state);
   const json config = read_config(path / kConfigFile);
   const ModelKeys keys = model_keys(config, path / kConfigFile);
   require_gpt(path, model);
