@@ -327,6 +327,15 @@ class Fork(LaterTraining):
                          "exprun: error: fork: nothing is left to train: the checkpoint is of step 40, and the run has 40 "
                          "steps; add run.steps=80\n")
 
+    def test_what_can_never_work_is_told_before_a_length_that_is_too_short(self):
+        said = self.refused("fork", "@last", "num_layers=2")
+        self.assertIn("does not fit the changed recipe:\n  model.num_layers: 1 -> 2\n", said)
+        self.assertNotIn("nothing is left to train", said)
+        said = self.refused("fork", "@last", "optimizer.type=lion")
+        self.assertTrue(said.endswith("\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state\n"
+                                      "nothing is left to train: the checkpoint is of step 40, and the run has 40 steps; "
+                                      "add run.steps=80\n"), said)
+
     def test_a_recipe_alone_never_means_a_fork(self):
         self.exprun("fork", "@last", "run.steps=50")
         self.exprun("tiny.toml", "steps=50", "checkpoint.every=10 steps", "keep_last=20")

@@ -113,11 +113,11 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
                     const ResolvedRecipe& resolved, int64_t steps, const PreparedData& data,
                     const DatasetInfo& dataset_info) {
   const int64_t step = origin.checkpoint.step;
-  if (steps <= step)
-    throw Error("fork: nothing is left to train: the checkpoint is of step " +
-                    with_thousands(step) + ", and the run has " + pluralize(steps, "step") +
-                    "; add run.steps=" + std::to_string(2 * step),
-                ExitCode::bad_recipe);
+  const std::string too_short =
+      steps > step ? ""
+                   : "nothing is left to train: the checkpoint is of step " + with_thousands(step) +
+                         ", and the run has " + pluralize(steps, "step") +
+                         "; add run.steps=" + std::to_string(2 * step);
   const auto differences = compare_with_checkpoint(text, origin.checkpoint.path, dataset_info);
   const auto of_model = differences.at("model").get<std::vector<std::string>>();
   const auto of_optimizer = differences.at("optimizer").get<std::vector<std::string>>();
@@ -141,13 +141,15 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
                                    : "";
     throw Error(said + "\na fork keeps the model" + remedy, ExitCode::bad_recipe);
   }
-  if (of_optimizer.empty() || origin.fresh_optimizer) return;
+  if (of_optimizer.empty() || origin.fresh_optimizer) {
+    if (too_short.empty()) return;
+    throw Error("fork: " + too_short, ExitCode::bad_recipe);
+  }
   said += "\noptimizer state:";
   add(said, of_optimizer);
-  throw Error(
-      said +
-          "\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state",
-      ExitCode::bad_recipe);
+  said += "\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state";
+  if (!too_short.empty()) said += "\n" + too_short;
+  throw Error(said, ExitCode::bad_recipe);
 }
 
 // The average of weights that are trained, begun anew with the optimizer's state.
