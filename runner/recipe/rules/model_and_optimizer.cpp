@@ -164,6 +164,17 @@ void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics) {
                          Severity::warning});
 }
 
+// Each matrix that an adapter is for has hidden_size as one of its sides, which bounds its rank.
+void adapter_rank_is_below_width(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto rank = positive_at(input.root, "model.lora.rank");
+  const auto width = positive_at(input.root, "model.hidden_size");
+  if (!rank || !width || *rank <= *width) return;
+  diagnostics.push_back(clash(input.root, {"model.lora.rank", "model.hidden_size"},
+                              "'rank' is above hidden_size, " + number(*width) +
+                                  ", which is the highest rank that the matrices can have",
+                              "rank = " + number(*width) + " is as expressive", Severity::warning));
+}
+
 void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : optimizer_paths(input.root)) {
     const std::string key = join_path(path, "weight_decay");

@@ -30,6 +30,7 @@ constexpr Rule kRules[] = {
     optimizer_takes_something,
     groups_share_no_glob,
     adapter_has_weights,
+    adapter_rank_is_below_width,
     weight_decay_has_parameters,
     stochastic_rounding_has_updates_in_fp32,
     one_size_of_batch,

@@ -57,6 +57,7 @@ void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);
 void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);
 void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics);
+void adapter_rank_is_below_width(const RuleInput& input, Diagnostics& diagnostics);
 void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics);
 void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics);
 
