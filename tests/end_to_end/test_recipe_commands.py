@@ -44,7 +44,7 @@ class Check(ExprunTest):
     def test_a_plan_that_cannot_be_made_loses_nothing_that_was_found(self):
         words = ("tiny.toml", "tokenizer=byte", "hidden_size=1000000000", "checkpoint.every=1000000 steps", "steps=2")
         report = self.report(*words, code=1)
-        self.assertEqual([item["message"] for item in report["diagnostics"]], ["'every' is longer than the run"])
+        self.assertEqual([item["message"] for item in report["diagnostics"]], ["'checkpoint.every' is longer than the run"])
         self.assertIsNone(report["plan"])
         self.assertRegex(report["plan_error"], r"^memory: Storage size calculation overflowed with sizes=\[\d+, \d+\]; "
                                                r"lower batch\.micro_batch or the model's size$")

@@ -192,7 +192,7 @@ void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics) {
     const auto period = period_at(input.root, path);
     if (!period || period->unit != PeriodUnit::epochs || !is_written(input.root, path)) continue;
     diagnostics.push_back(
-        clash(input.root, {path, "dataset.order"}, "'" + last_part(path) + "' cannot be in epochs",
+        clash(input.root, {path, "dataset.order"}, "'" + path + "' cannot be in epochs",
               "dataset.order = \"random_offsets\" has no epochs: use steps or tokens"));
   }
 }
@@ -201,7 +201,7 @@ void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : cadences(input.root)) {
     if (!longer_than_run(input, path)) continue;
     diagnostics.push_back(clash(input.root, {path, "run.steps", "run.length"},
-                                "'" + last_part(path) + "' is longer than the run",
+                                "'" + path + "' is longer than the run",
                                 length_of_run(input.root)));
     diagnostics.back().severity = Severity::warning;
   }

@@ -207,7 +207,7 @@ TEST_CASE("sweep: a warning of every point is said once") {
   const SweepSurvey survey = survey_sweep(recipe(), {"lr=1e-3,1e-2", "checkpoint.every=200 steps"});
   CHECK(survey.plan.trials.size() == 2);
   CHECK(render(survey.diagnostics) ==
-        "<override 2>:1:18: warning: 'every' is longer than the run\n"
+        "<override 2>:1:18: warning: 'checkpoint.every' is longer than the run\n"
         "    checkpoint.every=200 steps\n"
         "                     ^^^^^^^^^ the run has 100 steps\n");
 }
