@@ -7,12 +7,12 @@
 
 namespace exprun {
 
-// The shortest sequences, in inputs, that hold an example whole, and one up to its first learned
-// token.
-struct ShortestExample {
-  std::optional<int64_t> whole = {}, beginning = {};
+// The shortest sequences, in inputs, that hold an example whole, one up to its first learned token,
+// and all examples whole.
+struct ExampleLengths {
+  std::optional<int64_t> shortest = {}, shortest_beginning = {}, longest = {};
 
-  bool operator==(const ShortestExample&) const = default;
+  bool operator==(const ExampleLengths&) const = default;
 };
 
 struct DatasetInfo {
@@ -23,7 +23,7 @@ struct DatasetInfo {
       {};  // all that the tokenizer knows, if it takes characters
 
   // Of data that consist of examples.
-  ShortestExample shortest_train = {}, shortest_validation = {};
+  ExampleLengths train_examples = {}, validation_examples = {};
 
   // Of a text that is not prepared yet: there cannot be more.
   std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};

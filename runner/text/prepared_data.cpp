@@ -127,8 +127,8 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 namespace {
 
 // Nothing where the files are gone.
-ShortestExample shortest_example(const std::vector<TokenShard>& segments) try {
-  ShortestExample shortest;
+ExampleLengths example_lengths(const std::vector<TokenShard>& segments) try {
+  ExampleLengths lengths;
   const auto keep_least = [](std::optional<int64_t>& least, int64_t tokens) {
     least = std::min(least.value_or(tokens), tokens);
   };
@@ -141,13 +141,14 @@ ShortestExample shortest_example(const std::vector<TokenShard>& segments) try {
     tokens += segment.tokens;
     if (!segment.ends_example) continue;
     if (is_learned && tokens > 1) {  // the last token is no input
-      keep_least(shortest.whole, tokens - 1);
-      keep_least(shortest.beginning, std::max<int64_t>(given, 1));
+      keep_least(lengths.shortest, tokens - 1);
+      keep_least(lengths.shortest_beginning, std::max<int64_t>(given, 1));
+      lengths.longest = std::max(lengths.longest.value_or(0), tokens - 1);
     }
     tokens = given = 0;
     is_learned = false;
   }
-  return shortest;
+  return lengths;
 } catch (const Error& error) {
   log(LogLevel::debug, error.what());
   return {};
@@ -162,8 +163,8 @@ DatasetInfo facts_of(const PreparedData& data) {
   if (data.train_segments.empty()) return facts;
   facts.train_tokens.reset();
   if (facts.validation_tokens > 0) facts.validation_tokens.reset();
-  facts.shortest_train = shortest_example(data.train_segments);
-  facts.shortest_validation = shortest_example(data.validation_segments);
+  facts.train_examples = example_lengths(data.train_segments);
+  facts.validation_examples = example_lengths(data.validation_segments);
   return facts;
 }
 

@@ -222,8 +222,9 @@ DatasetInfo facts_of(const CaseFolder& folder) {
   };
   DatasetInfo dataset_info{fact("vocab_size"), fact("train_tokens"), fact("validation_tokens")};
   dataset_info.most_validation_tokens = fact("most_validation_tokens");
-  dataset_info.shortest_train = {fact("shortest_example"), fact("shortest_beginning")};
-  dataset_info.shortest_validation = {fact("shortest_validation_example"),
+  dataset_info.train_examples = {fact("shortest_example"), fact("shortest_beginning"),
+                                 fact("longest_example")};
+  dataset_info.validation_examples = {fact("shortest_validation_example"),
                                       fact("shortest_validation_beginning")};
   if (!json.contains("characters")) return dataset_info;
   dataset_info.characters.emplace();

@@ -173,16 +173,18 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
 void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = sequence_length(input.root);
   const bool whole = text_at(input.root, "dataset.too_long") == "drop";
-  const auto least_of = [&](const ShortestExample& shortest) {
-    return whole ? shortest.whole : shortest.beginning;
+  const auto& train = input.dataset_info.train_examples;
+  const auto& validation = input.dataset_info.validation_examples;
+  const auto least_of = [&](const ExampleLengths& lengths) {
+    return whole ? lengths.shortest : lengths.shortest_beginning;
   };
-  const auto of_training = least_of(input.dataset_info.shortest_train);
-  const auto of_validation = evaluations_of(input.root, "val_loss").empty()
-                                 ? std::nullopt
-                                 : least_of(input.dataset_info.shortest_validation);
+  const auto of_training = least_of(train);
+  const auto of_validation =
+      evaluations_of(input.root, "val_loss").empty() ? std::nullopt : least_of(validation);
   const auto least = std::max(of_training, of_validation);  // nothing is less than a number
   if (!length || !least || *length >= *least) return;
   const bool validates = least != of_training;
+  const auto all = std::max(train.longest, validation.longest);
   const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
                                                                           : "model.context_length";
   std::vector<std::string> keys{key, "dataset.template", "dataset.path", "dataset.too_long"};
@@ -192,7 +194,8 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but the shortest " +
           (validates ? "validation " : "") +
           (whole ? "example has " : "prompt with its template has ") + pluralize(*least, "token"),
-      "choose a length of at least " + std::to_string(*least) + ", or " +
+      "choose a length of at least " + std::to_string(*least) +
+          (all > least ? " (" + std::to_string(*all) + " holds every example)" : "") + ", or " +
           (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
