@@ -151,6 +151,21 @@ const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
   const Value* table = recipe.find("dataset");
   const std::string dataset = table ? toml_text(*table) : "";
   const auto known = seen_.find(dataset);
+Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  const auto is_path = [](const Value& value) {
+    return !value.is_invalid && value.as<std::string>() != nullptr;
+  };
+  Diagnostics problems;
+  for (const char* key : {"dataset.path", "dataset.train", "dataset.validation"}) {
+    const Value* paths = valid_at(recipe.root(), key);
+    const Array* several = paths ? paths->as<Array>() : nullptr;
+    const bool readable = paths && (several ? std::all_of(several->begin(), several->end(), is_path)
+                                            : is_path(*paths));
+    if (readable) collect(problems, [&] { find_sources(*paths, libtorch); });
+  }
+  return problems;
+}
+
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
 }

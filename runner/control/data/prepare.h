@@ -41,7 +41,12 @@ struct DataGlance {
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
-// The same for many recipes: each dataset is looked at once.
+// Of a recipe whose [dataset] has other mistakes: the sources that its keys name and that are
+// missing, at their places.
+Diagnostics missing_sources(const ResolvedRecipe& recipe,
+                            const std::string& libtorch = libtorch_folder());
+
+// glance_at_data for many recipes: each dataset is looked at once.
 class DatasetGlances {
  public:
   explicit DatasetGlances(std::filesystem::path data_folder)

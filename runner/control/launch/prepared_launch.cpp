@@ -66,7 +66,10 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
   const auto add = [&](const Diagnostics& more) {
     glance.problems.insert(glance.problems.end(), more.begin(), more.end());
   };
-  if (resolution.is_valid("dataset")) glance = glances.of(resolution.recipe);
+  if (resolution.is_valid("dataset"))
+    glance = glances.of(resolution.recipe);
+  else
+    add(missing_sources(resolution.recipe));
   if (resolution.is_valid("evaluation")) add(evaluation_file_problems(resolution.recipe));
   if (resolution.is_valid("model")) add(initial_weights_problems(resolution.recipe, folder));
   return glance;

@@ -29,7 +29,8 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
                               const LaunchRequest& request, const std::optional<RunRow>& run);
 
 // Of the data, the examples of evaluations and the weights to begin with that a recipe names: what
-// is missing, and what the data tell. Of tables with mistakes of their own, nothing.
+// is missing, and what the data tell. Of tables with mistakes of their own, nothing but missing
+// sources.
 DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& folder,
                            DatasetGlances& glances);
 
