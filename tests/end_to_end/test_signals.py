@@ -46,6 +46,21 @@ class Signals(ExprunTest):
         self.continue_for(20)
         self.assertEqual(self.rows("SELECT from_step FROM attempt ORDER BY attempt"), [(0,), (step,)])
 
+    def test_a_run_continues_with_its_prepared_tokens_where_its_text_is_gone(self):
+        self.stop(self.begin(), signal.SIGINT)
+        text = self.folder / "text.txt"
+        kept = text.rename(self.folder / "kept.txt")
+        for command in (["resume", "@last"], ENDLESS):
+            process = self.start(*command)
+            self.wait_for_step(self.last_saved() + 20, process)
+            said = self.stop(process, signal.SIGINT).err
+            self.assertIn(f"exprun: warning: data: text.txt is gone; {self.run_folder().name} continues with its prepared tokens\n", said)
+        text.write_text(kept.read_text() + "more")
+        self.assertIn("text.txt has changed since", self.exprun("resume", "@last", code=1).err)
+        text.unlink()
+        shutil.rmtree(self.folder / "runs/data")
+        self.assertIn("'text.txt' does not exist\n", self.exprun("resume", "@last", code=2).err)
+
     def test_where_it_is_saved_is_said_from_where_the_user_stands(self):
         saved = self.stop(self.begin(), signal.SIGINT).err
         name = self.run_folder().name

@@ -107,7 +107,7 @@ Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<Joine
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
   if (!std::filesystem::exists(globals.store.database(), ignored))
-    require_at_first_sight(request, globals.store, true);
+    require_at_first_sight(request, globals.store, std::nullopt);
   Store store = open_store_to_write(globals.store);
   const Launch launched = launch_detecting_restart(store, globals.store, request, always_new);
   return answer(store, globals.store, request.resolved, launched);

@@ -113,9 +113,13 @@ void collect(Diagnostics& problems, Look look) try {
 
 }  // namespace
 
-void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
-  for (const Diagnostic& warning : doubts_of_sources(recipe, libtorch))
+void warn_of_sources(const Diagnostics& doubts) {
+  for (const Diagnostic& warning : doubts)
     log_warning("data: " + warning.message + ": " + warning.help);
+}
+
+void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
+  warn_of_sources(doubts_of_sources(recipe, libtorch));
 }
 
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
@@ -147,10 +151,6 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
   return glance;
 }
 
-const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
-  const Value* table = recipe.find("dataset");
-  const std::string dataset = table ? toml_text(*table) : "";
-  const auto known = seen_.find(dataset);
 Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const auto is_path = [](const Value& value) {
     return !value.is_invalid && value.as<std::string>() != nullptr;
@@ -166,6 +166,10 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& lib
   return problems;
 }
 
+const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
+  const Value* table = recipe.find("dataset");
+  const std::string dataset = table ? toml_text(*table) : "";
+  const auto known = seen_.find(dataset);
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
 }

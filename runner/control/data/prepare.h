@@ -21,10 +21,6 @@ namespace exprun {
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
-// Says where a file is read into both splits, and which keys are about no source, as prepare_data
-// does at its start. Throws RecipeError.
-void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch = libtorch_folder());
-
 // What is known of the data at first sight: of prepared data and of shards all, of a text the
 // tokenizer, unless it takes the characters of a large one.
 struct DataGlance {
@@ -40,6 +36,13 @@ struct DataGlance {
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
+
+// Says the warnings of a glance, as prepare_data does at its start.
+void warn_of_sources(const Diagnostics& doubts);
+
+// The same without a glance: where a file is read into both splits, and which keys are about no
+// source. Throws RecipeError.
+void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch = libtorch_folder());
 
 // Of a recipe whose [dataset] has other mistakes: the sources that its keys name and that are
 // missing, at their places.

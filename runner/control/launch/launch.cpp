@@ -1,6 +1,5 @@
 #include "control/launch/launch.h"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 
@@ -16,6 +15,7 @@
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "recipe/quantities.h"
 
@@ -142,14 +142,6 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
     const PreparedLaunch prepared = prepare_launch(store, folder, request, launched.run);
     attempt.emplace(begin_again(store, folder, request, prepared, launched.run));
   }
-}
-
-// gc may have removed them since they were looked at.
-bool are_there(const PreparedData& data) {
-  std::error_code ignored;
-  return std::all_of(data.train.begin(), data.train.end(), [&](const TokenShard& shard) {
-    return std::filesystem::exists(shard.path, ignored);
-  });
 }
 
 }  // namespace

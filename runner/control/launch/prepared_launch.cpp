@@ -76,18 +76,21 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
 }
 
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
-                                  bool is_new) {
+                                  const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
+  if (run && has_errors(glance.problems))
+    if (auto kept = data_without_sources(*run, folder.run(run->folder)))
+      glance = {{}, facts_of(*kept), std::move(kept), run->data_fingerprint};
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
   add(evaluation_file_problems(request.resolved));
-  if (is_new && !request.origin) add(initial_weights_problems(request.resolved, folder));
+  if (!run && !request.origin) add(initial_weights_problems(request.resolved, folder));
   add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value()));
   if (has_errors(problems)) throw RecipeError(std::move(problems));
   resolve(request.text, glance.dataset_info);
-  if (is_new && !request.trial && selects_parameters(request.resolved)) {
+  if (!run && !request.trial && selects_parameters(request.resolved)) {
     Diagnostics refusals = component_refusals(request.text, glance.dataset_info);
     if (!refusals.empty()) throw RecipeError(std::move(refusals));
   }
@@ -99,10 +102,10 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   if (run)
     require_run_folder(folder, run->folder, "launch",
                        ", or start a new run: " + command_for_new_run(request, folder));
-  DataGlance glance = require_at_first_sight(request, folder, !run);
+  DataGlance glance = require_at_first_sight(request, folder, run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
-  if (glance.prepared) warn_of_sources(request.resolved);
+  if (glance.prepared) warn_of_sources(glance.problems);
   PreparedData data =
       glance.prepared ? std::move(*glance.prepared) : prepare_data(request.resolved, folder.data());
   const DatasetInfo dataset_info = facts_of(data);

@@ -34,12 +34,13 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
 DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& folder,
                            DatasetGlances& glances);
 
-// What is wrong with the recipe or its data at first sight, for a new run also with the weights
-// that it begins with and the parameters that its optimizer selects (a sweep asks that once for all
-// its trials), and GPUs that it wants and this machine has not, before anything is prepared or
-// written. Returns what it saw of the data. Throws RecipeError.
+// What is wrong with the recipe or its data at first sight, for a new run (without a `run`) also
+// with the weights that it begins with and the parameters that its optimizer selects (a sweep asks
+// that once for all its trials), and GPUs that it wants and this machine has not, before anything
+// is prepared or written. Returns what it saw of the data, of a run whose sources are gone those
+// that it was trained on. Throws RecipeError.
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
-                                  bool is_new);
+                                  const std::optional<RunRow>& run);
 
 // What concerns a run reads the paths of its recipe from where it was started.
 

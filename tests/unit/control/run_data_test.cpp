@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/files/file.h"
+#include "base/hash.h"
 #include "tests/support/temporary_folder.h"
 
 namespace exprun {
@@ -46,6 +47,22 @@ TEST_CASE("data of a run: files that have changed since are named as they are wr
   CHECK(before.difference(
             made_from("2", {file("texts/a.txt", "z"), file("/texts/b.txt", "z")}, "/"), true) ==
         "texts/a.txt, /texts/b.txt have changed since");
+}
+
+TEST_CASE("data of a run: they are enough where files are gone and none has changed") {
+  const TemporaryFolder texts;
+  const auto left = texts.write("left.txt", "text");
+  const auto enough = [&](const json& files, const std::string& fingerprint = "1") {
+    Trained trained(made_from("1", files, texts.path().string()));
+    trained.run.data_fingerprint = fingerprint;
+    return data_without_sources(trained.run, trained.folder).has_value();
+  };
+  const json gone = file("gone.txt", "x"), same = file("left.txt", hash_hex("text"));
+  CHECK(enough({gone, same}));
+  CHECK_FALSE(enough({gone, same}, "2"));
+  CHECK_FALSE(enough({gone, file("left.txt", hash_hex("other"))}));
+  CHECK_FALSE(enough(json::array({same})));
+  CHECK_FALSE(enough(json::array()));
 }
 
 TEST_CASE("data of a run: of many files some are named") {

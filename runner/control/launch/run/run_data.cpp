@@ -9,6 +9,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "recipe/recipe_text.h"
 
@@ -37,6 +38,21 @@ std::map<fs::path, Content> contents_of(const PreparedData& data) {
   return contents;
 }
 
+std::string some_of(const std::vector<std::string>& names) {
+  const size_t named = std::min(names.size(), kMostSources);
+  std::string text;
+  for (size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > named) text += " and " + std::to_string(names.size() - named) + " more";
+  return text;
+}
+
+// Of very many files only some are known.
+bool names_all_sources(const PreparedData& data) {
+  if (!data.made_from.is_object()) return false;
+  const size_t named = data.made_from.value("files", json::array()).size();
+  return named == data.made_from.value("number_of_files", named);
+}
+
 }  // namespace
 
 std::optional<PreparedData> data_of_run(const RunFolder& folder) try {
@@ -57,6 +73,33 @@ std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder) try {
   return std::nullopt;
 }
 
+bool are_there(const PreparedData& data) {
+  std::error_code ignored;
+  for (const auto* shards :
+       {&data.train, &data.validation, &data.train_segments, &data.validation_segments})
+    for (const TokenShard& shard : *shards)
+      if (!fs::exists(shard.path, ignored)) return false;
+  return true;
+}
+
+std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder) {
+  auto data = data_of_run(folder);
+  if (!data || data->fingerprint != run.data_fingerprint || !are_there(*data)) return std::nullopt;
+  if (!names_all_sources(*data)) return std::nullopt;
+  std::error_code ignored;
+  std::vector<std::string> gone;
+  for (const auto& [file, content] : contents_of(*data)) {
+    if (!fs::exists(file, ignored))
+      gone.push_back(content.path);
+    else if (hash_file_hex(file) != content.hash)
+      return std::nullopt;
+  }
+  if (gone.empty()) return std::nullopt;
+  log_warning("data: " + some_of(gone) + (gone.size() == 1 ? " is gone; " : " are gone; ") +
+              run.folder + " continues with its prepared tokens");
+  return data;
+}
+
 std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
   const auto before = data_of_run(folder);
   if (!before || before->fingerprint == now.fingerprint) return "";
@@ -67,11 +110,7 @@ std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
     if (known != then.end() && known->second.hash != content.hash) names.push_back(content.path);
   }
   if (names.empty()) return "";
-  const size_t named = std::min(names.size(), kMostSources);
-  std::string text;
-  for (size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > named) text += " and " + std::to_string(names.size() - named) + " more";
-  return text + (names.size() == 1 ? " has changed since" : " have changed since");
+  return some_of(names) + (names.size() == 1 ? " has changed since" : " have changed since");
 }
 
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,

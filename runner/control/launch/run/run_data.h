@@ -17,7 +17,16 @@ namespace exprun {
 // Nothing where the folder is gone, or its description is damaged.
 std::optional<PreparedData> data_of_run(const RunFolder& folder);
 
-// The same of its recipe, as far as this version understands it, without what only the data tell.
+// Whether the shards are: gc may have removed them.
+bool are_there(const PreparedData& data);
+
+// The data of `run` where files that they were made of are gone, those that are left are as they
+// were and the prepared tokens are there: it can continue, and it is said that it does. Nothing
+// otherwise. Throws Error for a file that cannot be read.
+std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder);
+
+// The same as data_of_run of its recipe, as far as this version understands it, without what only
+// the data tell.
 std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder);
 
 // "text.txt has changed since", of the sources that the run in `folder` was trained on. Empty where
