@@ -1,4 +1,7 @@
 // exprun: the one place that catches, and the exit codes.
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,9 +13,16 @@
 namespace exprun {
 namespace {
 
+// Of a pipe: whoever closed it has read all that he wanted.
+bool has_reader(int fd) {
+  pollfd asked{fd, 0, 0};
+  return ::poll(&asked, 1, 0) < 0 || !(asked.revents & POLLERR);
+}
+
 // A full disk behind `exprun report > file` must not look like success.
 int finish(int code) {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (written || !has_reader(STDOUT_FILENO)) return code;
   throw Error("command line: standard output could not be written");
 }
 

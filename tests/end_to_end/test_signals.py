@@ -61,6 +61,14 @@ class Signals(ExprunTest):
         shutil.rmtree(self.folder / "runs/data")
         self.assertIn("'text.txt' does not exist\n", self.exprun("resume", "@last", code=2).err)
 
+    def test_a_closed_pipe_does_not_change_how_a_run_ends(self):
+        for words in (["tiny.toml"], ["sweep", "tiny.toml", "lr=1e-3,1e-2"]):
+            process = self.start(*words)
+            process.stdout.close()
+            process.stderr.close()
+            self.assertEqual(process.wait(self.timeout), 0, words)
+        self.assertEqual(self.rows("SELECT DISTINCT state FROM runs"), [("finished",)])
+
     def test_where_it_is_saved_is_said_from_where_the_user_stands(self):
         saved = self.stop(self.begin(), signal.SIGINT).err
         name = self.run_folder().name

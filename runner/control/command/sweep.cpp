@@ -14,6 +14,7 @@
 #include "control/command/table_format.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/process/child_process.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/report/compare/report_columns.h"
 #include "control/sweep/outcomes.h"
@@ -161,6 +162,7 @@ bool may_train(const Forecast& ahead) {
 
 int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& options,
             const std::string& recipe, DatasetGlances& glances, bool yes) {
+  outlive_readers();
   Store store = open_store_to_write(globals.store);
   const Forecast ahead = forecast_of(plan, &store, options);
   log_info(forecast_text(plan, ahead));

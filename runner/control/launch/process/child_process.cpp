@@ -36,6 +36,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
                          const std::vector<char*>& envp, pid_t launcher, volatile int& error) {
   ::prctl(PR_SET_PDEATHSIG, start.at_launchers_death);
   if (::getppid() != launcher) ::_exit(1);  // it died before the kernel was told
+  ::signal(SIGPIPE, SIG_DFL);               // which this process may ignore for itself
   start.set_up();
   ::execvpe(argv[0], argv.data(), envp.data());
   error = errno;
@@ -77,6 +78,10 @@ bool ignored(int signal) {
 }
 
 }  // namespace
+
+void outlive_readers() {
+  ::signal(SIGPIPE, SIG_IGN);
+}
 
 ForwardedSignals::ForwardedSignals(bool prunable) {
   ::signal(SIGCHLD, SIG_DFL);  // inherited as ignored, the end of a child could not be seen

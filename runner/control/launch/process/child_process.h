@@ -33,6 +33,10 @@ class ForwardedSignals {
   sigset_t former_;
 };
 
+// From now on output that nobody reads any more (`| head`) is lost and does not end this process:
+// a training goes on, and the exit code tells how it ended. Children start without it.
+void outlive_readers();
+
 // What Ctrl-Z asks for, of a process in which it waits in ForwardedSignals: returns when a shell
 // continues it, or at once where there is no shell that could.
 void suspend_self();

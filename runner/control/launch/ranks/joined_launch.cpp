@@ -286,6 +286,7 @@ int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
                         const OwnRecipeReader& own_recipe,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
   end_when_preempted();
+  outlive_readers();
   if (!joined) return perform(joined).exit_code;
   const JoinedRank met = with_rendezvous_point(*joined);
   if (met.rank > 0 && met.restarts_here) return follow_with_all(met, own_recipe(met), level);
