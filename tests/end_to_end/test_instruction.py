@@ -117,14 +117,17 @@ class Instruction(ExprunTest):
 
     def test_sequences_without_room_for_a_response_are_refused(self):
         said = (r"<override 1>:1:17: error: 'sequence_length' is 16, but the shortest validation prompt with its template has (\d+) tokens\n"
-                r"    sequence_length=16\n {20}\^\^ choose a length of at least \1, or a template that adds less\n")
+                r"    sequence_length=16\n {20}\^\^ choose a length of at least \1 \((\d+) holds every example\), or a template that adds less\n")
         refused = self.exprun("ft.toml", "sequence_length=16", code=2).err
         self.assertRegex(refused, said)
         self.assertEqual(self.rows("SELECT count(*) FROM run"), [(0,)])
         self.assertRegex(self.exprun("check", "ft.toml", "sequence_length=16", code=2).err, said)  # the data are prepared
-        least = int(re.search(said, refused).group(1))
+        least, every = map(int, re.search(said, refused).groups())
         self.exprun("ft.toml", f"sequence_length={least - 1}", code=2)
         self.exprun("ft.toml", f"sequence_length={least}", "validation_fraction=0", "steps=1")
+        for length in every, every - 1:
+            run = self.exprun("ft.toml", f"sequence_length={length}", "too_long=drop", "validation_fraction=0", "steps=1")
+            self.assertEqual("dropped" in run.err, length < every, run.err)
 
 
 if __name__ == "__main__":
