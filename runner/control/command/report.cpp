@@ -46,7 +46,8 @@ void declare(AskedReport& asked, Arguments& arguments) {
       .number("--top", asked.top, "show the first N rows only", 1)
       .option("--group-by", "A,B", asked.group_by,
               "one row for each combination of values of these parameters, with mean ± standard "
-              "deviation (number of runs) of the metrics")
+              "deviation (number of runs) of the metrics: over the runs that finished, or over all "
+              "if none did")
       .flag("--over-seeds", asked.over_seeds,
             "one row for all runs that differ only in run.seed; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")

@@ -226,14 +226,14 @@ TEST_CASE("report: groups have the mean and the standard deviation of their runs
   CHECK(to_plain(grouped(false), {200, false}) ==
         " lr  runs    best val/loss         val/loss  train/loss  state\n"
         "0.1     2  1.50 ± 0.71 (2)  1.60 ± 0.71 (2)              finished\n"
-        "0.2     3    2.2 ± 1.1 (2)    2.4 ± 1.1 (2)              2 of 3 finished\n"
+        "0.2     3        1.500 (1)        1.600 (1)              2 of 3 finished\n"
         "0.3     1        7.000 (1)        7.100 (1)              finished\n");
   CHECK(to_plain(grouped(false), {80, false}) == to_plain(grouped(false), {200, false}));
   CHECK(to_markdown(grouped(false)) ==
         R"(| lr | runs | best val/loss | val/loss | train/loss | state |
 | ---: | ---: | ---: | ---: | ---: | --- |
 | 0.1 | 2 | **1.50 ± 0.71 (2)** | **1.60 ± 0.71 (2)** |  | finished |
-| 0.2 | 3 | 2.2 ± 1.1 (2) | 2.4 ± 1.1 (2) |  | 2 of 3 finished |
+| 0.2 | 3 | 1.500 (1) | 1.600 (1) |  | 2 of 3 finished |
 | 0.3 | 1 | 7.000 (1) | 7.100 (1) |  | finished |
 )");
   CHECK(to_latex(grouped(false)) ==
@@ -243,7 +243,7 @@ TEST_CASE("report: groups have the mean and the standard deviation of their runs
 lr & runs & best val/loss & val/loss & train/loss & state \\
 \midrule
 0.1 & 2 & \textbf{1.50 $\pm$ 0.71 (2)} & \textbf{1.60 $\pm$ 0.71 (2)} &  & finished \\
-0.2 & 3 & 2.2 $\pm$ 1.1 (2) & 2.4 $\pm$ 1.1 (2) &  & 2 of 3 finished \\
+0.2 & 3 & 1.500 (1) & 1.600 (1) &  & 2 of 3 finished \\
 0.3 & 1 & 7.000 (1) & 7.100 (1) &  & finished \\
 \bottomrule
 \end{tabular}
@@ -253,16 +253,31 @@ lr & runs & best val/loss & val/loss & train/loss & state \\
       to_csv(grouped(true)) ==
       R"(optimizer.lr,runs,val_loss_best,val_loss_best_std,val_loss_best_n,val_loss_last,val_loss_last_std,val_loss_last_n,train_loss_last,train_loss_last_std,train_loss_last_n,state
 0.1,2,1.5,0.7071067811865476,2,1.6,0.7071067811865476,2,,,0,finished
-0.2,3,2.25,1.0606601717798212,2,2.35,1.0606601717798212,2,,,0,2 of 3 finished
+0.2,3,1.5,,1,1.6,,1,,,0,2 of 3 finished
 0.3,1,7,,1,7.1,,1,,,0,finished
 )");
   CHECK(to_json(grouped(true)) ==
         R"([
  {"optimizer.lr":0.1,"runs":2,"val_loss_best":1.5,"val_loss_best_std":0.7071067811865476,"val_loss_best_n":2,"val_loss_last":1.6,"val_loss_last_std":0.7071067811865476,"val_loss_last_n":2,"train_loss_last":null,"train_loss_last_std":null,"train_loss_last_n":0,"state":"finished"},
- {"optimizer.lr":0.2,"runs":3,"val_loss_best":2.25,"val_loss_best_std":1.0606601717798212,"val_loss_best_n":2,"val_loss_last":2.35,"val_loss_last_std":1.0606601717798212,"val_loss_last_n":2,"train_loss_last":null,"train_loss_last_std":null,"train_loss_last_n":0,"state":"2 of 3 finished"},
+ {"optimizer.lr":0.2,"runs":3,"val_loss_best":1.5,"val_loss_best_std":null,"val_loss_best_n":1,"val_loss_last":1.6,"val_loss_last_std":null,"val_loss_last_n":1,"train_loss_last":null,"train_loss_last_std":null,"train_loss_last_n":0,"state":"2 of 3 finished"},
  {"optimizer.lr":0.3,"runs":1,"val_loss_best":7.0,"val_loss_best_std":null,"val_loss_best_n":1,"val_loss_last":7.1,"val_loss_last_std":null,"val_loss_last_n":1,"train_loss_last":null,"train_loss_last_std":null,"train_loss_last_n":0,"state":"finished"}
 ]
 )");
+}
+
+TEST_CASE("report: what a group means are its finished runs, or all where none has finished") {
+  std::vector<ReportedRun> runs;
+  for (const double best : {1.0, 2.0, 1e12, 4.0, 6.0}) runs.push_back(reported(1, best));
+  runs[2].run.state = RunState::diverged;
+  runs[3].run.state = RunState::running;
+  runs[4].run.state = RunState::killed;
+  const auto by = lr({"0.1", "0.1", "0.1", "0.2", "0.2"});
+  const auto table = table_of(
+      columns_of_groups(runs, groups_of(by, runs.size()), by, usual_metrics(runs), false), {0, 1});
+  CHECK(to_plain(table, {200, false}) ==
+        " lr  runs    best val/loss         val/loss  train/loss  state\n"
+        "0.1     3  1.50 ± 0.71 (2)  1.60 ± 0.71 (2)              2 of 3 finished\n"
+        "0.2     2    5.0 ± 1.4 (2)    5.1 ± 1.4 (2)              0 of 2 finished\n");
 }
 
 TEST_CASE("report: mean and deviation as they are computed with all digits at hand") {

@@ -23,9 +23,19 @@ Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>
   return Cell::word(std::to_string(finished) + " of " + std::to_string(group.size()) + " finished");
 }
 
-Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& group) {
-  std::vector<double> values;
+// The finished runs, as a sweep ranks them: what a run had when it diverged or stopped would drown
+// them. All where none has finished.
+std::vector<size_t> averaged_runs(const std::vector<ReportedRun>& runs,
+                                  const std::vector<size_t>& group) {
+  std::vector<size_t> finished;
   for (const size_t run : group)
+    if (runs[run].run.state == RunState::finished) finished.push_back(run);
+  return finished.empty() ? group : finished;
+}
+
+Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& averaged) {
+  std::vector<double> values;
+  for (const size_t run : averaged)
     if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
   return exprun::spread_of(std::move(values));
 }
@@ -84,7 +94,8 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   for (const ComparedColumn& metric : metrics) {
     if (!metric.averaged) continue;
     std::vector<Spread> spreads;
-    for (const auto& group : groups) spreads.push_back(spread_of(metric, group));
+    for (const auto& group : groups)
+      spreads.push_back(spread_of(metric, averaged_runs(runs, group)));
     add_spreads(columns, metric, spreads, for_programs);
   }
   ComparedColumn states{{"state", "state", false, kRankState}, {}};

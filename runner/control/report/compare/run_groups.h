@@ -12,8 +12,9 @@ namespace exprun {
 // and runs in the order of the runs.
 std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs);
 
-// The parameters of each group, how many runs it has, its metrics and how its runs stand. Runs
-// without a value of a metric do not count for it. For programs a metric is three columns: KEY (the
+// The parameters of each group, how many runs it has, its metrics and how its runs stand. A metric
+// is averaged over the finished runs that have a value of it, over all where none has finished. For
+// programs a metric is three columns: KEY (the
 // mean), KEY_std and KEY_n.
 std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
                                               const std::vector<std::vector<size_t>>& groups,
