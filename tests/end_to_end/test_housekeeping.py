@@ -47,8 +47,10 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names("--where", "lr<1e-3 or not tag('worse')"), self.names())
         self.assertIn("--where:1:1: error: there is no parameter, series or ls column 'lrr'\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
-        self.assertIn("^ write milliseconds since 1970: `date -d DATE +%s000` prints them\n",
-                      self.exprun("ls", "--where", "started > 2026-01-01", code=2).err)
+        self.assertEqual(self.names("--where", "started > 2026-01-01"), self.names())
+        self.assertEqual(self.names("--where", "started < 2026-01-01"), [])
+        self.assertIn("started is a time, but 'yesterday' is not",
+                      self.exprun("ls", "--where", "started > yesterday", code=2).err)
         said = self.exprun("tiny.toml", 'run.tags=["first", "later"]').err
         self.assertIn(f"exprun: added the tag later to {first}\n", said)
         self.assertNotIn("the tag first", said)

@@ -211,9 +211,9 @@ void Where::declare(Arguments& arguments) {
           "In EXPRESSION, the name of a series means its last value; for other values, write "
           "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
           "run has that tag, has(NAME) if it has any value of NAME. If a parameter and a series "
-          "have the same name, the parameter is used; last(lr) means the series. A comparison with "
-          "a value that a run "
-          "does not have is false.");
+          "have the same name, the parameter is used; last(lr) means the series. started compares "
+          "with dates in UTC, each a whole day, month or year: started >= 2026-11-01. A comparison "
+          "with a value that a run does not have is false.");
 }
 
 void Where::keep_matching(const Store& store, std::vector<ReportedRun>& runs) const {

@@ -44,6 +44,7 @@ struct RunValues {
   std::vector<Cell> cells;   // one a run; without a value where the run has none
   bool are_numbers = false;  // in every run that has one; a parameter may be anything
   std::string series = {};   // whose values they are, where they are of a series
+  bool are_times = false;    // in Unix milliseconds
 };
 
 }  // namespace exprun

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "control/report/dates.h"
 
 namespace exprun {
 namespace {
@@ -70,6 +71,21 @@ bool in_order(const std::string& sign, std::partial_ordering order) {
   return sign == ">" ? is_gt(order) : is_gteq(order);
 }
 
+// A year, a month, a day, a minute or a second, which is as long as it is written.
+std::optional<TimeInterval> interval_of(const Literal& literal) {
+  return literal.is_array ? std::nullopt : interval_of_date(literal.text);
+}
+
+// With the whole of the interval: what is after a day is not in it.
+bool compares(const std::string& sign, int64_t time, const TimeInterval& interval) {
+  if (sign == "<") return time < interval.begin;
+  if (sign == "<=") return time < interval.end;
+  if (sign == ">") return time >= interval.end;
+  if (sign == ">=") return time >= interval.begin;
+  const bool is_in = time >= interval.begin && time < interval.end;
+  return sign == "=" ? is_in : !is_in;
+}
+
 template <typename Right>
 bool compares(const std::string& sign, const Cell& cell, const Right& right) {
   if (is_empty(cell)) return false;
@@ -105,6 +121,15 @@ bool matches(std::string_view text, std::string_view pattern) {
     }
   }
   return pattern.find_first_not_of('*') == pattern.npos;
+}
+
+bool compares(const RunValues& values, size_t run, const std::string& sign,
+              const Literal& literal) {
+  const Cell& cell = values.cells[run];
+  const auto interval = values.are_times ? interval_of(literal) : std::nullopt;
+  if (const auto* time = std::get_if<int64_t>(&cell.value); time && interval)
+    return compares(sign, *time, *interval);
+  return compares(sign, cell, literal);
 }
 
 class Filter {
@@ -162,10 +187,10 @@ class Filter {
     if (expression.kind == Kind::is_in)
       return each([&](size_t run) {
         return std::any_of(literals.begin(), literals.end(),
-                           [&](auto& item) { return compares("=", cells[run], item); });
+                           [&](auto& item) { return compares(values, run, "=", item); });
       });
     if (!expression.right_name)
-      return each([&](size_t run) { return compares(expression.sign, cells[run], literals[0]); });
+      return each([&](size_t run) { return compares(values, run, expression.sign, literals[0]); });
     const auto right = facts_.values(*expression.right_name).cells;
     return each([&](size_t run) {
       return !is_empty(right[run]) && compares(expression.sign, cells[run], right[run]);
@@ -188,11 +213,15 @@ class Filter {
       const std::string shown = "'" + literal.text + "'";
       if (name == "state") {
         check_state(literal);
+      } else if (values.are_times) {
+        if (!literal.number && !interval_of(literal))
+          refuse(literal.where,
+                 to_string(expression.value) + " is a time, but " + shown + " is not",
+                 "write a date in UTC, as in 2026-11-01 or 2026-11-01T14:30, or milliseconds since "
+                 "1970");
       } else if (values.are_numbers && !literal.number) {
-        const bool is_time = name == "started" || name == "started_ms";
         refuse(literal.where,
-               to_string(expression.value) + " is a number, but " + shown + " is not",
-               is_time ? "write milliseconds since 1970: `date -d DATE +%s000` prints them" : "");
+               to_string(expression.value) + " is a number, but " + shown + " is not", "");
       } else if (!equality && expression.kind == Kind::comparison && !literal.number) {
         refuse(literal.where,
                expression.sign + " compares numbers, but " + shown + " is not a number",

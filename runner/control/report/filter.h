@@ -19,8 +19,9 @@ struct RunFacts {
 };
 
 // For each run whether the expression holds. A comparison with a value that a run does not have is
-// false; nan equals nan; numbers are compared with numbers, and texts as they are written. Throws
-// RecipeError: a comparison of numbers with a text, a state that does not exist.
+// false; nan equals nan; numbers are compared with numbers, times with dates too, and texts as they
+// are written. Throws RecipeError: a comparison of numbers with a text, a state that does not
+// exist.
 std::vector<bool> holds(const Expression& expression,
                         const std::shared_ptr<const SourceFile>& source, size_t runs,
                         const RunFacts& facts);

@@ -115,6 +115,7 @@ struct RunColumn {
   const char* meaning;
   Cell (*cell)(const ReportedRun& run, int64_t now_ms);
   const char* series = "";  // whose value it is
+  bool is_time = false;     // in Unix milliseconds
 };
 
 const std::vector<RunColumn>& run_columns() {
@@ -137,10 +138,12 @@ const std::vector<RunColumn>& run_columns() {
        [](const Run& each, int64_t) { return summary_cell(each.val_loss, Which::min); },
        "val/loss"},
       {{"started_ms", "started", true, 5},
-       "when it began, in Unix milliseconds",
+       "when it began, in Unix milliseconds; --where takes dates: started > 2026-11-01",
        [](const Run& each, int64_t now_ms) -> Cell {
          return {each.run.started_ms, age(each.run.started_ms, now_ms)};
-       }},
+       },
+       "",
+       true},
       {{"seconds", "time", true, 7},
        "how long it ran, in seconds",
        [](const Run& each, int64_t) {
@@ -227,7 +230,7 @@ std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const st
   for (const RunColumn& each : all) columns.push_back(each.column);
   const auto found = find_column(columns, name);
   if (!found) return std::nullopt;
-  RunValues values{{}, all[*found].column.right, all[*found].series};
+  RunValues values{{}, all[*found].column.right, all[*found].series, all[*found].is_time};
   for (const ReportedRun& run : runs) values.cells.push_back(all[*found].cell(run, now_ms));
   return values;
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "base/clock.h"
+#include "base/format_units.h"
 #include "control/command/stored_runs.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"
@@ -167,6 +169,23 @@ TEST_CASE("where: a short key is that of no group and no evaluation") {
          {});
   CHECK(scene.kept({"lr>0.05"}) == "cd");
   CHECK(scene.kept({"groups.all.lr=0.5"}) == "d");
+}
+
+TEST_CASE("where: when a run began is compared with dates, whole ones, and with milliseconds") {
+  const Scene scene;
+  CHECK(scene.kept({"started > 2024"}) == "abc");
+  CHECK(scene.kept({"started < 2024-06"}) == "");
+  CHECK(scene.kept({"started > 2999-12-31T23:59"}) == "");
+  std::string now = utc_time(now_ms());
+  CHECK(scene.kept({"started <= '" + now + "' and started_ms >= " + now.substr(0, 10)}) == "abc");
+  CHECK(scene.kept({"started in [1999-01-01, " + now.substr(0, 4) + "]"}) == "abc");
+  CHECK(scene.kept({"started > " + now.substr(0, 4)}) == "");
+  CHECK(scene.kept({"started > " + std::to_string(now_ms() - 3'600'000)}) == "abc");
+  CHECK(mistake([&] { scene.kept({"started > 2026-13-01"}); }) ==
+        "--where:1:11: error: started is a time, but '2026-13-01' is not\n"
+        "    started > 2026-13-01\n"
+        "              ^^^^^^^^^^ write a date in UTC, as in 2026-11-01 or 2026-11-01T14:30, or "
+        "milliseconds since 1970\n");
 }
 
 TEST_CASE("where: and, or, not, brackets, lists, patterns, tags and whether there is a value") {
