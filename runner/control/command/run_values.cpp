@@ -71,6 +71,7 @@ std::string meant(const std::string& name, std::vector<std::string> names) {
   };
   if (const KeySynonym* synonym = key_synonym(name); synonym && is_one(synonym->path))
     return "did you mean '" + std::string(synonym->path) + "'?";
+  if (is_one(name + ".type")) return "did you mean '" + name + ".type'?";
   std::vector<std::string> series;
   for (const std::string& other : names)
     if (const std::string quoted = "'" + other + "'";

@@ -254,6 +254,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("1e-3<lr", 1, 4, no_name + "1e-3'",
         "write the name to the left of the operator, as in lr>1e-4");
   check("min(val/los)<3", 1, 12, "no run has a series 'val/los'", "did you mean 'val/loss'?");
+  check("optimizer = adamw", 1, 9, no_name + "optimizer'", "did you mean 'optimizer.type'?");
   check("lr<1 and mim(val/loss)<3", 10, 3, "there is no function 'mim'", "did you mean 'min'?");
   check("lr = tag(a)", 6, 3, "'tag' has no value here",
         "it is a condition of its own, as in tag(\"ablation\")");
