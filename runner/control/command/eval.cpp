@@ -17,6 +17,7 @@
 #include "control/command/weights_argument.h"
 #include "control/launch/prepared_launch.h"
 #include "control/report/terminal.h"
+#include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
 
 namespace exprun {
@@ -42,13 +43,24 @@ void refuse_sampling(const std::string& change, const std::string& key) {
                 ExitCode::bad_recipe);
 }
 
+// "perplexity.tokens", of an evaluation that the recipe has or that one is named after.
+bool is_in_evaluation(const Table& root, const std::string& key) {
+  const std::string name = key.substr(0, key.find('.'));
+  const Words types = SchemaSet::embedded().types("evaluation");
+  return find_path(root, "evaluation." + name) != nullptr ||
+         std::find(types.begin(), types.end(), name) != types.end();
+}
+
 // Here a short key, such as `tokens`, is that of the evaluation that has one. Throws Error where
 // several have, and where only an evaluation that the recipe does not have could have it.
 Words in_evaluations(Words changes, const Table& root) {
   for (std::string& change : changes) {
     const size_t sign = sign_of(change).size();
     const std::string key = change.substr(sign, change.find('=', sign) - sign);
-    if (key.find('.') != key.npos) continue;
+    if (key.find('.') != key.npos) {
+      if (is_in_evaluation(root, key)) change.insert(sign, "evaluation.");
+      continue;
+    }
     const Words keys = evaluation_keys(root, key);
     if (keys.size() > 1)
       throw Error("eval: '" + change + "' names several keys: " + alternatives(keys) +

@@ -194,16 +194,22 @@ std::string names_of_keys(const std::string& table, const std::vector<std::strin
 
 namespace {
 
-// For a key that is like none: a table like it, or what its own table has.
-std::string suggest_table(const SchemaSet& schemas, const Table& root, const std::string& key,
-                          const std::vector<std::string>& paths) {
+// For a key that is like none.
+std::string suggest_table(const SchemaSet& schemas, const Table& root, const std::string& key) {
   const auto tables = paths_of(declared(schemas, root, true));
   if (const auto near = nearest(key, tables)) return "did you mean '" + *near + "'?";
-  const std::string own = parent_path(key);
-  std::vector<std::string> keys;
-  for (const std::string& path : paths)
-    if (!own.empty() && parent_path(path) == own) keys.push_back(last_part(path));
-  return keys.empty() ? "`exprun schema` names the tables of a recipe" : names_of_keys(own, keys);
+  return "`exprun schema` names the tables of a recipe";
+}
+
+// What may stand in the table at a path, which may be one that the recipe does not have yet; empty
+// where there can be no such table.
+std::vector<std::string> keys_of_table(const SchemaSet& schemas, const Table& root,
+                                       const std::string& path) {
+  const Schema* const schema = path.empty() ? nullptr : schema_at(schemas, root, path);
+  if (schema == nullptr || !is_table(*schema)) return {};
+  const Value* const value = find_path(root, path);
+  const Table* const table = value == nullptr ? nullptr : value->as<Table>();
+  return TableSchema::of(schemas, *schema, table, last_part(path))->names();
 }
 
 }  // namespace
@@ -226,22 +232,30 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   const std::vector<std::string> paths = declared_paths(schemas, root);
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(last_part(path));
-  if (std::count(names.begin(), names.end(), last_part(key)) == 1)  // in another table
+  const std::string own = parent_path(key);
+  const std::vector<std::string> own_keys = keys_of_table(schemas, root, own);
+  const std::vector<std::string> homes = homes_of_key(schemas, last_part(key));
+  // In another table; of a name that several have, as tokens, the user means the one of its own.
+  if (std::count(names.begin(), names.end(), last_part(key)) == 1 &&
+      (own_keys.empty() || homes.size() < 2))
     return "did you mean '" +
            paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
   // Of another type than that of the recipe.
-  for (const std::string& home : homes_of_key(schemas, last_part(key)))
+  for (const std::string& home : homes)
     if (home.find("] of type ") != home.npos &&
         (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
       return "it belongs in " + home;
+  if (!own_keys.empty()) {
+    auto near_own = name_with_word(last_part(key), own_keys);
+    if (!near_own) near_own = nearest(last_part(key), own_keys);
+    return near_own ? "did you mean '" + join_path(own, *near_own) + "'?"
+                    : names_of_keys(own, own_keys);
+  }
   auto near = name_with_word(last_part(key), names);
   if (const auto path = near ? std::nullopt : nearest(key, paths))
     return "did you mean '" + *path + "'?";
   if (!near) near = nearest(last_part(key), names);
-  if (!near) return suggest_table(schemas, root, key, paths);
-  for (const std::string& path : paths)
-    if (parent_path(path) == parent_path(key) && last_part(path) == *near)
-      return "did you mean '" + path + "'?";
+  if (!near) return suggest_table(schemas, root, key);
   return "did you mean '" + *near + "'?";
 }
 
