@@ -1,6 +1,8 @@
 // exprun query "SQL"
+#include <cctype>
 #include <charconv>
 
+#include "base/strings.h"
 #include "control/command/stored_runs.h"
 #include "control/command/table_format.h"
 
@@ -51,6 +53,39 @@ ResultTable table_of(const Store::Result& result) {
   return table;
 }
 
+std::vector<std::string> first_column(const Store& store, const std::string& sql) {
+  std::vector<std::string> texts;
+  for (const auto& row : store.query(sql).rows) texts.push_back(row.front().value_or(""));
+  return texts;
+}
+
+bool has_word(std::string_view sql, std::string_view word) {
+  const auto is_part = [&](size_t at) {
+    return at < sql.size() && (std::isalnum(static_cast<unsigned char>(sql[at])) || sql[at] == '_');
+  };
+  for (size_t at = sql.find(word); at != sql.npos; at = sql.find(word, at + 1))
+    if ((at == 0 || !is_part(at - 1)) && !is_part(at + word.size())) return true;
+  return false;
+}
+
+// "; the columns of runs are ...", of each view that the query names.
+std::string columns_of_views(const Store& store, const std::string& sql) {
+  std::string text;
+  for (const std::string& view :
+       first_column(store, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name"))
+    if (has_word(sql, view))
+      text += "; the columns of " + view + " are " +
+              listed(first_column(store, "SELECT name FROM pragma_table_info('" + view + "')"));
+  return text;
+}
+
+Store::Result result_of(const Store& store, const std::string& sql) try {
+  return store.query(sql);
+} catch (const Error& error) {
+  if (!std::string_view(error.what()).starts_with("query: no such column")) throw;
+  throw Error(error.what() + columns_of_views(store, sql), error.code());
+}
+
 }  // namespace
 
 int run_query(const Words& words, const Globals& globals) {
@@ -63,7 +98,7 @@ int run_query(const Words& words, const Globals& globals) {
       .example("exprun query \"SELECT name, state FROM runs\"", "plain columns")
       .example("exprun query \"SELECT * FROM runs\" --json", "for a script");
   if (!arguments.parse(words)) return 0;
-  format.print(table_of(open_store(globals.store).query(sql)), "no rows");
+  format.print(table_of(result_of(open_store(globals.store), sql)), "no rows");
   return 0;
 }
 
