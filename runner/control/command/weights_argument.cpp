@@ -5,6 +5,7 @@
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
 #include "control/command/stored_runs.h"
+#include "control/data/fetch/catalogue.h"
 #include "control/launch/run/huggingface_model.h"
 #include "control/launch/run/present_folder.h"
 #include "recipe/toml/write.h"
@@ -47,6 +48,10 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
     std::error_code ignored;
     const bool is_folder = std::filesystem::is_directory(word, ignored);
     const bool is_of_run = std::filesystem::exists(RunFolder{word_}.recipe(), ignored);
+    if (const auto get = is_folder || error.code() != ExitCode::no_such_run
+                             ? std::nullopt
+                             : command_to_get((std::filesystem::path(word) / kModelFile).string()))
+      throw Error(error.what() + ("; for the public weights of that name: " + *get), error.code());
     if (!is_folder || is_of_run || error.code() != ExitCode::no_such_run) throw;
     throw Error(command + ": '" + word +
                     "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "
