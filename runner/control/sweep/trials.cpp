@@ -156,6 +156,13 @@ void move_settings(std::vector<std::string>& arguments, std::vector<std::string>
   arguments.erase(settings, arguments.end());
 }
 
+// Where the user wrote what one of two points for the same recipe has in place of the other's.
+SourceSpan first_difference(const SweepPoint& point, const SweepPoint& other) {
+  for (size_t i = 0; i < std::min(point.size(), other.size()); ++i)
+    if (said({point[i].value, ""}) != said({other[i].value, ""})) return point[i].value;
+  return point.empty() ? SourceSpan{} : point.front().value;
+}
+
 class Survey {
  public:
   Survey(RecipeText recipe, std::vector<std::string> arguments, const GlanceAtData& glance,
@@ -174,6 +181,13 @@ class Survey {
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
     resolve_points(resolver, points);
+    if (repeated_ > 0 && are_trials_ && !has_errors(found_.diagnostics))
+      warn(repeated_where_,
+           std::to_string(repeated_) + " of " +
+               pluralize(static_cast<int64_t>(points.size()), "point") +
+               (repeated_ == 1 ? " repeats another one, which is trained once"
+                               : " repeat others, which are trained once"),
+           "to train each point several times, give --seeds N");
     if (!are_trials_) found_.plan.trials.clear();
     // A value that is no value may have been meant as several: that is said first.
     const bool varies_nothing = !in_recipe && !search_.seeds && search_.points.empty() &&
@@ -401,7 +415,10 @@ class Survey {
     const auto [same, is_new] = trials_.try_emplace(resolved.hash(), found_.plan.trials.size());
     if (!is_new) {
       const ResolvedRecipe& first = found_.plan.trials[same->second].resolved;
-      add(one_run_of(point, first, resolved));
+      const Diagnostics mistakes = one_run_of(point, first, resolved);
+      add(mistakes);
+      if (mistakes.empty() && ++repeated_ == 1)
+        repeated_where_ = first_difference(point, found_.plan.trials[same->second].point);
       return;
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
@@ -417,6 +434,8 @@ class Survey {
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
   std::set<Said> said_;
+  int64_t repeated_ = 0;  // points that come to the recipe of one before
+  SourceSpan repeated_where_;
   bool are_trials_ = true;  // the points
   SweepSurvey found_;
 };
