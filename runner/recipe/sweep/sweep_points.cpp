@@ -50,11 +50,21 @@ std::vector<Field> read_line(const File& file, size_t& at) {
   return fields;
 }
 
+// No key has one of these: spreadsheets write them in place of commas.
+void refuse_other_separator(const File& file, const Field& first) {
+  const size_t at = file->text.substr(0, file->text.find('\n')).find_first_of(";\t");
+  if (at == std::string::npos || first.text.find_first_of(";\t") == std::string::npos) return;
+  const std::string sign = file->text[at] == ';' ? "semicolons" : "tabs";
+  throw RecipeError(span_of(file, at, 1), "the keys are separated by " + sign,
+                    "separate them, and the values, by commas");
+}
+
 std::vector<SweepPoint> csv_points(const File& file) {
   size_t at = 0;
   const std::vector<Field> keys = read_line(file, at);
   for (const Field& key : keys)
     if (key.text.empty()) throw RecipeError(key.where, "a key is missing", kCsvForm);
+  refuse_other_separator(file, keys.front());
   std::vector<SweepPoint> points;
   while (at < file->text.size()) {
     const std::vector<Field> fields = read_line(file, at);
