@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -300,6 +301,21 @@ class Housekeeping(ExprunTest):
         self.assertIn("0 runs added, 0 updated, 1 unchanged", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
+
+    def test_a_run_that_was_continued_in_both_stores_is_merged_once_this_one_is_given_up(self):
+        self.exprun("tiny.toml", "steps=20")
+        (run,) = self.names()
+        shutil.copytree(self.folder / "runs", self.folder / "elsewhere")
+        self.exprun("resume", run, "steps=30")
+        self.exprun("--store", "elsewhere", "resume", run, "steps=40")
+        said = self.exprun("merge", "elsewhere").err
+        self.assertIn(f"warning: merge: left out {run}: it was continued separately in both stores\n", said)
+        self.assertIn("merge: exprun merge --help says how to take in runs that were left out\n", said)
+        self.assertIn("exprun rm RUN, exprun gc", " ".join(self.exprun("merge", "--help").out.split()))
+        self.exprun("rm", run)
+        self.exprun("gc")
+        self.assertIn("one run added", self.exprun("merge", "elsewhere").err)
+        self.assertEqual(self.rows("SELECT last_step FROM runs"), [(40,)])
 
     def test_a_merged_run_says_where_its_folder_is_needed_that_it_is_not_here(self):
         self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")

@@ -33,6 +33,10 @@ int run_merge(const Words& words, const Globals& globals) {
   arguments.word("OTHER", what, "a store's file (exprun.db) or its folder", offer::files)
       .flag("--ended", copied,
             "treat all runs in OTHER as ended; use it if OTHER is a copy of a store")
+      .note(
+          "Left out are runs that are still running, which a later merge takes in, and runs that "
+          "were continued separately in both stores. To have such a run as it is in OTHER, give up "
+          "the one here: exprun rm RUN, exprun gc (it deletes all removed runs), then merge again.")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::store_error})
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
@@ -45,6 +49,8 @@ int run_merge(const Words& words, const Globals& globals) {
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
   for (const std::string& run : merged.kept_out) log_warning("merge: left out " + run);
+  if (!merged.kept_out.empty())
+    log_info("merge: exprun merge --help says how to take in runs that were left out");
   log_info(pluralize(merged.added, "run") + " added, " + std::to_string(merged.updated) +
            " updated, " + std::to_string(merged.unchanged) + " unchanged");
   return 0;
