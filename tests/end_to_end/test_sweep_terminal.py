@@ -1,6 +1,7 @@
 """A sweep in a terminal: what it asks, and the table of the trials that run."""
-import re
 import os
+import re
+import shutil
 import signal
 import unittest
 
@@ -80,6 +81,19 @@ class SweepTerminal(SweepCrashes):
         self.end(terminal, 0)
         self.assertRegex(terminal.lines(), r"\Asweep +name +state +trials +finished +.*best +of\b.*\n"
                                            r" +1 +tiny +finished +4 +4 .*\d\.\d{3} +lr=1e-2 num_layers=\d\b")
+        for words, begin in ((("sweep", "show"), "variance explained: "), (("show", "@last"), "# libraries   libtorch ")):
+            terminal = self.begin(*words, columns=80)
+            self.end(terminal, 0)
+            lines = terminal.lines().splitlines()
+            (first,) = [number for number, line in enumerate(lines) if line.startswith(begin)]
+            for line in lines[first:first + 2]:
+                self.assertLessEqual(len(line), 80, line)
+            self.assertRegex(lines[first + 1], r"\A(  |#             )[\w(]")
+        for folder in (self.folder / "runs").glob("tiny-*"):
+            shutil.rmtree(folder)
+        terminal = self.begin("doctor", columns=60)
+        self.end(terminal, 0)
+        self.assertRegex(terminal.lines(), r"\n  folders missing      tiny-\w+, tiny-\w+,\n {23}tiny-\w+")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
+#include "base/terminal/terminal.h"
 #include "control/command/arguments.h"
 #include "control/command/stored_runs.h"
 #include "control/launch/run/observed_run.h"
@@ -171,6 +172,7 @@ std::pair<std::string, std::string> for_people(std::string name, const ordered_j
 
 std::string plain(const ordered_json& sections) {
   constexpr size_t kWidth = 21;
+  const size_t columns = terminal_width();
   std::string text;
   for (const auto& [title, section] : sections.items()) {
     text += title + '\n';
@@ -178,7 +180,8 @@ std::string plain(const ordered_json& sections) {
       auto [name, shown] = for_people(key, value);
       if (shown.empty()) continue;
       name.resize(std::max(kWidth, name.size() + 1), ' ');
-      text += "  " + name + shown + '\n';
+      const size_t begin = 2 + name.size();
+      text += "  " + name + (columns ? wrapped(shown, 2 + kWidth, begin, columns) : shown) + '\n';
     }
   }
   return text;

@@ -242,7 +242,8 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
     json["recipe"] = to_json(recorded_recipe(details));
     return print(json_text(json, 2) + '\n');
   }
-  print(details_as_comments(details) + '\n' + with_derived(details, store.parameters(run.id)));
+  print(details_as_comments(details, terminal_width()) + '\n' +
+        with_derived(details, store.parameters(run.id)));
 }
 
 // exprun show RECIPE|RUN --schedule

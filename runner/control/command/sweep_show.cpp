@@ -6,6 +6,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/terminal/terminal.h"
 #include "control/command/recorded_criterion.h"
 #include "control/command/run_values.h"
 #include "control/command/stored_runs.h"
@@ -98,6 +99,11 @@ std::string percent(double share) {
   return fixed(100 * share, 0) + "%";
 }
 
+std::string fitted(const std::string& line) {
+  const size_t width = terminal_width();
+  return width ? wrapped(line, 2, 0, width) : line;
+}
+
 void print_summary(const StoredSweep& sweep) {
   std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
                      sweep.state + ", " + counts_text(sweep) + '\n';
@@ -108,9 +114,9 @@ void print_summary(const StoredSweep& sweep) {
     if (axis.explained)
       axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
   if (!axes.empty())
-    text += "variance explained: " + axes +
-            "; unexplained: " + percent(unexplained_variance(points).value()) +
-            " (interactions and noise)\n";
+    text += fitted("variance explained: " + axes + "; unexplained: " +
+                   percent(unexplained_variance(points).value()) + " (interactions and noise)") +
+            '\n';
   const std::vector<Replicates> means = sweep.means();
   if (means.size() == 1)
     text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +

@@ -4,11 +4,20 @@
 
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "base/terminal/terminal.h"
 
 namespace exprun {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::string_view kMargin = "#             ";
+
+// What is read and not copied, as wide as the terminal where there is one.
+std::string wrapped_line(const std::string& name, const std::string& text, size_t width) {
+  return comment_line(
+      name, width > 2 * kMargin.size() ? wrapped_lines(text, 0, 0, width - kMargin.size()) : text);
+}
 
 std::string text_at(const ordered_json& object, const char* key) {
   const auto found = object.find(key);
@@ -101,30 +110,31 @@ std::string loss_in(const RunDetails& details, const char* series) {
 std::string comment_line(const std::string& name, std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   if (text.empty()) return "";
-  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 15)
-    text.replace(at, 1, "\n#             ");
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 1 + kMargin.size())
+    text.replace(at, 1, '\n' + std::string(kMargin));
   return "# " + name + std::string(12 - name.size(), ' ') + text + '\n';
 }
 
-std::string details_as_comments(const RunDetails& details) {
+std::string details_as_comments(const RunDetails& details, size_t width) {
   const RunRow& run = details.run;
   return comment_line("run",
                       run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
-         comment_line("state", standing(run)) + comment_line("because", run.message) +
+         wrapped_line("state", standing(run), width) + wrapped_line("because", run.message, width) +
          comment_line("val loss", loss_in(details, "val/loss")) +
          comment_line("train loss", loss_in(details, "train/loss")) +
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
          comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
-         comment_line("code", code(run)) +
-         comment_line("machine", machine(run, details.environment)) +
-         comment_line("gpus", gpus(details.environment)) +
-         comment_line("libraries", pairs(details.libraries)) +
-         comment_line("variables",
-                      pairs(details.environment.value("environment", ordered_json::object()))) +
+         wrapped_line("code", code(run), width) +
+         wrapped_line("machine", machine(run, details.environment), width) +
+         wrapped_line("gpus", gpus(details.environment), width) +
+         wrapped_line("libraries", pairs(details.libraries), width) +
+         wrapped_line("variables",
+                      pairs(details.environment.value("environment", ordered_json::object())),
+                      width) +
          comment_line("data", run.data_fingerprint) + comment_line("recipe", run.recipe_hash) +
-         comment_line("tags", run.tags) + comment_line("notes", notes(details.notes));
+         comment_line("tags", run.tags) + wrapped_line("notes", notes(details.notes), width);
 }
 
 namespace {

@@ -30,8 +30,9 @@ struct RunDetails {
 // on below it. Empty if the text is.
 std::string comment_line(const std::string& name, std::string text);
 
-// All of it in such lines.
-std::string details_as_comments(const RunDetails& details);
+// All of it in such lines, no wider than `width` where their words allow it, or as long as they are
+// for 0.
+std::string details_as_comments(const RunDetails& details, size_t width);
 
 // All that is known of a run, for scripts.
 
