@@ -54,6 +54,12 @@ std::string with_magnitude_at_number(std::string text) {
   return parse_period(text) ? text : "";
 }
 
+// "10%", "0.1"
+bool is_fraction(const std::string& text) {
+  const auto number = parse_number<double>(text);
+  return text.ends_with('%') || (number && *number > 0 && *number < 1);
+}
+
 // "250 stps" -> "250 steps"
 std::string help_for(const Schema& schema, const std::string& text) {
   if (const std::string meant = with_magnitude_at_number(text); !meant.empty())
@@ -65,10 +71,12 @@ std::string help_for(const Schema& schema, const std::string& text) {
   const bool fraction = parse_period(number + "epochs").has_value();
   if (fraction && (unit.starts_with("step") || unit.starts_with("token")))
     return "a number of " + unit + " must be whole";
+  const std::string units = unit_list(schema);
+  if (unit == "m" && units.find("min") != units.npos) return "write \"" + number + " min\"";
   const std::vector<std::string> candidates = {"steps", "epochs", "tokens", "min", "hours"};
   if (const auto near = nearest(unit, candidates); near && parse_period(number + *near))
     return "did you mean \"" + number + *near + "\"?";
-  return "write a number and its unit: " + unit_list(schema);
+  return "write a number and its unit: " + units + (is_fraction(text) ? kNoFraction : "");
 }
 
 // "> 0" when minimum, exclusiveMinimum, maximum or exclusiveMaximum does not hold; else empty.

@@ -96,6 +96,9 @@ std::string in_brackets(const Schema& schema, const Value& value) {
   const auto items = schema.find("items");
   const bool of_texts = items != schema.end() && items->is_object() && items->contains("type") &&
                         allows_type(*items, "string");
+  const size_t least = schema.value("minItems", size_t{0});
+  if (const auto usual = schema.find("default"); least > 1 && usual != schema.end())
+    return "write " + std::to_string(least) + " of them in brackets, such as " + json_text(*usual);
   if (!of_texts) return "put it in brackets";
   const auto* text = value.as<std::string>();
   return "write [" + toml_quoted(text != nullptr ? *text : toml_text(value)) + "]";
@@ -115,8 +118,9 @@ std::string help_for(const Schema& schema, const Value& value) {
     const std::string help = help_for_string(schema, *text);
     return help.empty() && allows_type(schema, "array") ? in_brackets(schema, value) : help;
   }
-  if (value.as<double>() != nullptr && schema.contains("x-period"))
-    return "write a number and its unit: " + unit_list(schema);
+  if (const auto* number = value.as<double>(); number != nullptr && schema.contains("x-period"))
+    return "write a number and its unit: " + unit_list(schema) +
+           (*number > 0 && *number < 1 ? kNoFraction : "");
   if (const auto* number = value.as<double>()) {
     const std::string help = help_for_float(schema, *number);
     if (!help.empty()) return help;

@@ -23,6 +23,9 @@ std::optional<std::string> only_text(const Schema& schema);
 // "steps, epochs or tokens": the units that a period of the key may have.
 std::string unit_list(const Schema& schema);
 
+// Of "10%" and 0.1, after the units.
+inline constexpr const char* kNoFraction = "; a fraction of the run is none";
+
 // "1 step", "2 steps": a period of the key's first unit.
 std::string period_text(const std::string& number, const Schema& schema);
 

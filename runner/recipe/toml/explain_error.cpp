@@ -7,11 +7,14 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/format_units.h"
 #include "base/period.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -296,7 +299,24 @@ struct Verdict {
   std::string message, help;
 };
 
+// Without the quotes that a word processor or a web page makes of plain ones; nothing of any other
+// value.
+std::optional<std::string_view> in_typographic_quotes(std::string_view value) {
+  for (const auto& [open, close] : {std::pair("“", "”"), {"‘", "’"}, {"„", "“"}, {"«", "»"}}) {
+    if (!value.starts_with(open)) continue;
+    value.remove_prefix(std::string_view(open).size());
+    if (value.ends_with(close)) value.remove_suffix(std::string_view(close).size());
+    return value;
+  }
+  return std::nullopt;
+}
+
 Verdict judge(std::string_view value) {
+  if (const auto inner = in_typographic_quotes(value)) {
+    const bool needs_none = parse_number<double>(*inner) || is_one_of(*inner, {"true", "false"});
+    return {"these quotes are typographic, which TOML does not know",
+            "write " + (needs_none ? std::string(*inner) : toml_quoted(*inner))};
+  }
   if (const auto number = number_meant(value))
     return {"'" + std::string(value) + "' is not a number", "write " + *number};
   if (value.find(' ') != value.npos && parse_period(value))
