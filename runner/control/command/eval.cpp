@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "control/command/arguments.h"
 #include "control/command/override_completions.h"
 #include "control/command/recipe_words.h"
@@ -19,6 +20,7 @@
 #include "control/report/terminal.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
+#include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
 namespace {
@@ -32,17 +34,6 @@ Words evaluation_keys(const Table& root, const std::string& key) {
   return keys;
 }
 
-// For a key that no table of the recipe has.
-void refuse_sampling(const std::string& change, const std::string& key) {
-  const size_t equals = change.find('=');
-  const auto meant =
-      sampling_change(key, equals == change.npos ? "" : change.substr(equals + 1), {});
-  if (meant)
-    throw Error("eval: '" + change + "' sets how text is sampled, and this recipe has no " +
-                    "[evaluation.sample]; exprun sample RUN takes " + *meant,
-                ExitCode::bad_recipe);
-}
-
 // "perplexity.tokens", of an evaluation that the recipe has or that one is named after.
 bool is_in_evaluation(const Table& root, const std::string& key) {
   const std::string name = key.substr(0, key.find('.'));
@@ -51,14 +42,39 @@ bool is_in_evaluation(const Table& root, const std::string& key) {
          std::find(types.begin(), types.end(), name) != types.end();
 }
 
+// Of a key that nothing in the recipe has: only those of evaluations may be meant.
+void require_known(const Table& root, const std::string& change, const std::string& key) {
+  if (key.starts_with("evaluation.") || !matching_paths(SchemaSet::embedded(), root, key).empty())
+    return;
+  const KeySynonym* const synonym = key_synonym(key);
+  if (synonym && std::string_view(synonym->path).starts_with("evaluation.")) return;
+  const size_t equals = change.find('=');
+  const std::string value = equals == change.npos ? "" : change.substr(equals + 1);
+  if (const auto sampling = sampling_change(key, value, {}))
+    throw Error("eval: '" + change + "' sets how text is sampled, and this recipe has no " +
+                    "[evaluation.sample]; exprun sample RUN takes " + *sampling,
+                ExitCode::bad_recipe);
+  Words names;
+  for (const std::string& path : declared_paths(SchemaSet::embedded(), root))
+    if (path.starts_with("evaluation.")) names.push_back(last_part(path));
+  const auto near = nearest(last_part(key), names);
+  throw Error(
+      "eval: '" + change + "' changes no key of [evaluation]" +
+          (near ? "; did you mean '" + *near + "'?" : ", such as evaluation.val_loss.tokens"),
+      ExitCode::bad_recipe);
+}
+
 // Here a short key, such as `tokens`, is that of the evaluation that has one. Throws Error where
-// several have, and where only an evaluation that the recipe does not have could have it.
+// several have, or none.
 Words in_evaluations(Words changes, const Table& root) {
   for (std::string& change : changes) {
     const size_t sign = sign_of(change).size();
     const std::string key = change.substr(sign, change.find('=', sign) - sign);
     if (key.find('.') != key.npos) {
-      if (is_in_evaluation(root, key)) change.insert(sign, "evaluation.");
+      if (is_in_evaluation(root, key))
+        change.insert(sign, "evaluation.");
+      else
+        require_known(root, change, key);
       continue;
     }
     const Words keys = evaluation_keys(root, key);
@@ -66,8 +82,10 @@ Words in_evaluations(Words changes, const Table& root) {
       throw Error("eval: '" + change + "' names several keys: " + alternatives(keys) +
                       "; write one of them whole",
                   ExitCode::bad_recipe);
-    if (keys.size() == 1) change.replace(sign, key.size(), keys.front());
-    if (matching_paths(SchemaSet::embedded(), root, key).empty()) refuse_sampling(change, key);
+    if (keys.size() == 1)
+      change.replace(sign, key.size(), keys.front());
+    else
+      require_known(root, change, key);
   }
   return changes;
 }
