@@ -100,9 +100,12 @@ void Progress::step(const StepRecord& record) {
   show_progress_line(terminal_line(record));
 }
 
+// Empty after a step that was skipped or rolled back, which trained on no tokens.
 std::string Progress::rate_text(const StepRecord& record) const {
+  if (record.tokens == 0) return "";
   const double rate = static_cast<double>(record.tokens) / step_seconds_;
-  return rate < kWrittenOut ? with_thousands(static_cast<int64_t>(rate)) : in_thousands(rate);
+  return (rate < kWrittenOut ? with_thousands(static_cast<int64_t>(rate)) : in_thousands(rate)) +
+         " tokens/s";
 }
 
 // With -v only.
@@ -111,10 +114,10 @@ std::string Progress::lr_text(const StepRecord& record) const {
 }
 
 std::string Progress::plain_line(const StepRecord& record) const {
-  const std::string lr = lr_text(record);
+  const std::string lr = lr_text(record), rate = rate_text(record);
   return "step " + std::to_string(record.step) + "/" +
          std::to_string(pipeline_.plan.timeline.steps) + "  loss " + fixed(record.loss, 4) + "  " +
-         (lr.empty() ? "" : lr + "  ") + rate_text(record) + " tokens/s  elapsed " +
+         (lr.empty() ? "" : lr + "  ") + (rate.empty() ? "" : rate + "  ") + "elapsed " +
          time_span(elapsed()) + "  ETA " + time_span(seconds_left(record.step));
 }
 
@@ -138,7 +141,7 @@ std::string Progress::terminal_line(const StepRecord& record) const {
       {"loss " + fixed(record.loss, 3) + trend_.arrow(progress_room().color)}};
   for (LinePart& part : val_loss_parts()) parts.push_back(std::move(part));
   if (const std::string lr = lr_text(record); !lr.empty()) parts.push_back({lr});
-  parts.push_back({rate_text(record) + " tokens/s", kDropRate});
+  if (const std::string rate = rate_text(record); !rate.empty()) parts.push_back({rate, kDropRate});
   parts.push_back({time_span(elapsed()), kDropElapsed});
   parts.push_back({"ETA " + time_span(seconds_left(record.step))});
   return line_at(record.step, std::move(parts));
