@@ -66,7 +66,7 @@ Words add_columns(ResultTable& table, const Store& store, const std::vector<Repo
 // On a narrow terminal too.
 void show_what_sorts(ResultTable& table, Words& shown, const std::string& sort) {
   Column& column = table.columns[*find_column(table.columns, sort)];
-  column.rank = 0;
+  column.priority = 0;
   if (std::find(shown.begin(), shown.end(), column.key) == shown.end()) shown.push_back(column.key);
 }
 

@@ -80,7 +80,7 @@ class Places {
 // that fits the place.
 void complete(Words typed);
 
-// One a line; what has more lines cannot be told.
+// Prints one candidate on each line; leaves out those that contain line breaks.
 void print_candidates(const Words& candidates);
 
 }  // namespace exprun

@@ -1,4 +1,5 @@
-// By what the store says that runs are compared, where a command names no metric.
+// The metric that runs are compared by when the command names none, from what the store has
+// recorded.
 #pragma once
 
 #include <string>

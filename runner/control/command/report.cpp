@@ -91,7 +91,8 @@ std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
   const auto series = store.series_by_run(name);
-  table.columns.push_back({"curve", name + " curve", false, asked ? kRankAsked : kRankCurve, true});
+  table.columns.push_back(
+      {"curve", name + " curve", false, asked ? kPriorityAsked : kPriorityCurve, true});
   for (size_t row = 0; row < order.size(); ++row) {
     std::vector<double> values;
     const auto found = series.find(runs[order[row]].run.id);
@@ -122,7 +123,7 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
-  if (!asked.sort.empty()) rows.columns[*sorting].column.rank = 0;  // it always stays
+  if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
   if (places.empty()) keep_different(rows.columns, order);
   if (places.empty() && asked.format.is_plain()) shorten_parameters(rows.columns);
   std::string warning = warning_of_data(runs, rows, order);

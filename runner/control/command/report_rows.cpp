@@ -70,7 +70,7 @@ ComparedColumn metric_column(const Store& store, const std::vector<ReportedRun>&
     name.which = ValueName::Which::last;
   }
   RunValues values = values_of(store, runs, name, span_of(source, 0, text.size()));
-  return {{text, text, true, kRankBest},
+  return {{text, text, true, kPriorityBest},
           std::move(values.cells),
           goal_of(values.series, name.which, criterion),
           true,
@@ -89,7 +89,7 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
   std::vector<ComparedColumn> columns;
   for (const std::string& name : asked.metrics) {
     columns.push_back(metric_column(store, runs, name, criterion));
-    if (columns.size() > 1) columns.back().column.rank = kRankAsked;
+    if (columns.size() > 1) columns.back().column.priority = kPriorityAsked;
   }
   if (!columns.empty()) return columns;
   columns = usual_metrics(store, runs, criterion);
@@ -177,7 +177,7 @@ size_t column_named(const Store& store, const std::vector<ReportedRun>& runs, Ro
   const Goal goal =
       values.series.empty() ? Goal::none : goal_of(values.series, value.which, rows.criterion);
   rows.columns.push_back(
-      {{name, name, right, kRankAsked}, std::move(values.cells), goal, true, values.series});
+      {{name, name, right, kPriorityAsked}, std::move(values.cells), goal, true, values.series});
   return rows.columns.size() - 1;
 }
 

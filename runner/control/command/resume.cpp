@@ -125,7 +125,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     log_info(why_nothing_is_to_do(store, run, before, globals));
     return {0, false};
   }
-  return performed(launch_again(store, globals.store, request, run));
+  return performed(launch_continuation(store, globals.store, request, run));
 }
 
 }  // namespace

@@ -19,9 +19,9 @@
 #include "control/report/compare/report_columns.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
+#include "control/sweep/run/preflight.h"
 #include "control/sweep/run/run_trials.h"
 #include "control/sweep/run/slots.h"
-#include "control/sweep/run/startable.h"
 #include "control/sweep/run/trial_process.h"
 
 namespace exprun {
@@ -127,7 +127,7 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
                      {"state", "state"},
                      value_column(criterion),
                      step_column(criterion),
-                     {"run", "run", false, kRankLast}},
+                     {"run", "run", false, kPriorityLast}},
                     {}};
   for (const Trial& trial : plan.trials)
     table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));

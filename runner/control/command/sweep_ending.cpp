@@ -39,8 +39,8 @@ ResultTable finished_trials(const StoredSweep& sweep) {
   const Column value = value_column(criterion);
   ResultTable table{axes.columns(), {}};
   for (const Column& column :
-       {value, step_column(criterion), Column{"seconds", "time", true, kRankTime},
-        Column{"run", "run", false, kRankState}})
+       {value, step_column(criterion), Column{"seconds", "time", true, kPriorityTime},
+        Column{"run", "run", false, kPriorityState}})
     table.columns.push_back(column);
   for (const StoredTrial& trial : sweep.trials) {
     if (trial.state != "finished" || !trial.score) continue;

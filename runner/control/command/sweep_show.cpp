@@ -38,7 +38,7 @@ ResultTable trials_table(const StoredSweep& sweep) {
                      value_column(criterion),
                      step_column(criterion),
                      {"run", "run", false, 1},
-                     {"message", "message", false, kRankLast}},
+                     {"message", "message", false, kPriorityLast}},
                     {}};
   for (const StoredTrial& trial : sweep.trials) {
     const std::string message = trial.run ? trial.run->message : trial.row.problem;

@@ -32,7 +32,7 @@ std::optional<RunRow> source_of(const LaunchRequest& request) {
 
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
-  if (run) return begin_again(store, folder, request, prepared, *run);
+  if (run) return continue_run(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
   const std::string difference = request.trial
                                      ? ""
@@ -140,7 +140,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
                 " of all ranks" +
                 (fewer ? ", now " + std::to_string(world_size(request.resolved)) : ""));
     const PreparedLaunch prepared = prepare_launch(store, folder, request, launched.run);
-    attempt.emplace(begin_again(store, folder, request, prepared, launched.run));
+    attempt.emplace(continue_run(store, folder, request, prepared, launched.run));
   }
 }
 
@@ -186,12 +186,12 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
   }
 }
 
-Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                    const RunRow& run) {
+Launch launch_continuation(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                           const RunRow& run) {
   const WorkingDirectory there(run);
   const PreparedLaunch prepared = prepare_launch(store, folder, request, run);
   const ForwardedSignals signals;
-  return train_with_restarts(store, folder, begin_again(store, folder, request, prepared, run),
+  return train_with_restarts(store, folder, continue_run(store, folder, request, prepared, run),
                              Decision::continue_run, signals, request);
 }
 

@@ -26,29 +26,30 @@ struct LaunchRequest {
   std::string command_line;
   LogLevel level = LogLevel::info;
   std::optional<int64_t> sweep_id, trial;
-  // Where this run is still the newest of its recipe, a new one takes its place.
+  // The id of a run that a new one replaces, if it is still the newest of its recipe.
   std::optional<int64_t> instead_of = std::nullopt;
-  bool continues_pruned = false;  // as one that was interrupted
-  bool log_to_file = false;       // what rank 0 says goes to the run's logs, as of the others
-  std::optional<JoinedRank> joined = std::nullopt;  // as rank 0 of another launcher's ranks
-  bool extends = false;  // the run that is continued becomes one of this recipe
-  std::optional<ForkOrigin> origin = std::nullopt;  // of the new run
-  std::optional<RunRow> repeated = std::nullopt;    // whose recipe it is, with changes
-  // Of the checkpoint of another run that this one begins with: let go as soon as it is copied, or
-  // its trainers have it, which keep it until they have loaded the weights.
+  bool continues_pruned = false;  // a run that was stopped early goes on, too
+  bool log_to_file = false;       // rank 0 writes to the run's logs, as the other ranks do
+  std::optional<JoinedRank> joined = std::nullopt;  // this process is rank 0 of another launcher
+  bool extends = false;                             // the run that is continued gets this recipe
+  std::optional<ForkOrigin> origin = std::nullopt;  // the new run is a fork of it
+  std::optional<RunRow> repeated = std::nullopt;    // the run whose recipe is run again
+  // Lock of the checkpoint of another run that this one begins with. It is released as soon as the
+  // checkpoint is copied, or when the trainers have it, which hold it until they have loaded the
+  // weights.
   std::optional<FileLock>* held_weights = nullptr;
   AttemptBegun begun = {};
 };
 
 struct Launch {
-  Decision decision = Decision::start_new;  // what was found
-  RunRow run;                               // as it is now
-  std::optional<int> exit_code;             // of the trainer, if one ran
-  bool others_wait = false;  // ranks of other machines, for a restart that does not come
+  Decision decision = Decision::start_new;
+  RunRow run;                    // as it is now
+  std::optional<int> exit_code;  // of the trainer, if one ran
+  bool others_wait = false;      // ranks of other machines wait for a restart that does not come
 };
 
-// Finds the run that the recipe means and starts or continues it when that is to be done; else
-// nothing is touched. Two launches of one recipe at once make one run. Throws RecipeError, Error.
+// Finds the run of this recipe and starts or continues it if it has not ended; else changes
+// nothing. Two launches of one recipe at once make one run. Throws RecipeError, Error.
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new);
 
@@ -58,12 +59,12 @@ std::string store_option(const StoreFolder& folder);
 // What starts another run of the recipe: "exprun mine.toml lr=3e-3 --new".
 std::string command_for_new_run(const LaunchRequest& request, const StoreFolder& folder);
 
-// Held while a launch decides which run it is and writes its row; whoever removes data that no run
-// uses holds it too. Throws Error where another holds it for 30 s.
+// Held while a launch decides which run it is and writes its row, and while data that no run uses
+// are removed. Throws Error where another holds it for 30 s.
 FileLock launch_lock(const StoreFolder& folder);
 
 // Another attempt of a run that has ended, whatever its state. Throws Error if it is running.
-Launch launch_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                    const RunRow& run);
+Launch launch_continuation(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                           const RunRow& run);
 
 }  // namespace exprun

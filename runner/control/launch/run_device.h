@@ -28,9 +28,9 @@ const GpuOffer& gpu_offer();
 // `joined`: the ranks are on several machines, perhaps, and each looks for its own GPU.
 Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
 
-// [run] device = "auto" takes GPUs where they can be had, one a rank; what keeps a run from GPUs
-// that are there is a warning. The recipe has no gpu_problems. Where another launcher starts the
-// ranks, all take the program that their machine has GPUs for, and rank 0's says on what they
+// [run] device = "auto" takes GPUs where they can be had, one for each rank; what keeps a run from
+// GPUs that are there is a warning. The recipe has no gpu_problems. Where another launcher starts
+// the ranks, all take the program that their machine has GPUs for, and rank 0's says on what they
 // train.
 TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
 

@@ -207,11 +207,11 @@ std::vector<size_t> widths(const ResultTable& table) {
   return widths;
 }
 
-std::vector<size_t> by_rank(const ResultTable& table) {
+std::vector<size_t> by_priority(const ResultTable& table) {
   std::vector<size_t> order;
   for (size_t i = 0; i < table.columns.size(); ++i) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return table.columns[a].rank < table.columns[b].rank;
+    return table.columns[a].priority < table.columns[b].priority;
   });
   return order;
 }
@@ -221,9 +221,9 @@ std::vector<bool> fitting(const ResultTable& table, size_t width) {
   const std::vector<size_t> column_widths = widths(table);
   std::vector<bool> stays(table.columns.size());
   size_t used = 0;
-  for (const size_t i : by_rank(table)) {
+  for (const size_t i : by_priority(table)) {
     const size_t with_it = used + (used ? kGap : 0) + column_widths[i];
-    stays[i] = table.columns[i].rank == 0 || used == 0 || with_it <= width;
+    stays[i] = table.columns[i].priority == 0 || used == 0 || with_it <= width;
     if (stays[i]) used = with_it;
   }
   return stays;

@@ -12,11 +12,11 @@
 namespace exprun {
 
 struct Column {
-  std::string key;     // for machines: "val_loss_best"
-  std::string title;   // for people: "best val loss"
-  bool right = false;  // numbers stand right
-  size_t rank = 0;     // on a narrow terminal the lowest have the room first; 0 always stays
-  bool extra = false;  // left out without a word
+  std::string key;      // for machines: "val_loss_best"
+  std::string title;    // for people: "best val loss"
+  bool right = false;   // numbers stand right
+  size_t priority = 0;  // on a narrow terminal the lowest have the room first; 0 always stays
+  bool extra = false;   // left out without a word
 };
 
 struct ResultTable {
@@ -30,13 +30,13 @@ struct PlainOptions {
 };
 
 // Aligned columns under their titles. Where not all fit, each that does not fit beside those of
-// lower ranks is left out, and named in `left_out`.
+// lower priority is left out, and named in `left_out`.
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out = nullptr);
 
 std::string to_csv(const ResultTable& table);     // RFC 4180, numbers in full
 std::string csv_quoted(const std::string& text);  // a field of it, in quotes where they are needed
-std::string to_json(const ResultTable& table);    // an array of objects, one a line
+std::string to_json(const ResultTable& table);    // an array of objects, one on each line
 std::string to_markdown(const ResultTable& table);  // as for people
 std::string to_latex(const ResultTable& table);     // the same; a tabular, with booktabs' rules
 

@@ -31,7 +31,7 @@ std::string refusal(Store& store, const StoreFolder& folder, const RunRow& run) 
                               LogLevel::info, std::nullopt,      std::nullopt};
   const PreparedLaunch prepared{{}, resolve(recipe()), 10, std::nullopt, {}};
   try {
-    begin_again(store, folder, request, prepared, run);
+    continue_run(store, folder, request, prepared, run);
   } catch (const Error& error) {
     return error.what();
   }

@@ -34,7 +34,7 @@ TEST_CASE("table: a narrow terminal leaves out what is not always shown, and nam
   CHECK(left_out == std::vector<std::string>{"lr"});
 }
 
-TEST_CASE("table: on a narrow terminal the lowest ranks have the room first") {
+TEST_CASE("table: on a narrow terminal the lowest priorities have the room first") {
   ResultTable table{{{"wide", "wide", false, 3}, {"a", "a", false, 2}, {"b", "b", false, 1}},
                     {{Cell::word("12345"), Cell::word("123"), Cell::word("1")}}};
   const auto at = [&](size_t width) {
@@ -46,10 +46,10 @@ TEST_CASE("table: on a narrow terminal the lowest ranks have the room first") {
   CHECK(at(13) == "wide   a    b\n12345  123  1\n");
   CHECK(at(12) == "a    b\n123  1\n-wide");
   CHECK(at(5) == "b\n1\n-wide-a");
-  table.columns[1].rank = 4;  // a narrow one may take the room that a wide one leaves
+  table.columns[1].priority = 4;  // a narrow one may take the room that a wide one leaves
   CHECK(at(8) == "wide   b\n12345  1\n-a");
-  table.columns[0].rank = 2;
-  table.columns[1].rank = 3;
+  table.columns[0].priority = 2;
+  table.columns[1].priority = 3;
   CHECK(at(7) == "a    b\n123  1\n-wide");
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("table: wide characters take two columns, combining marks none") {
         "a     b\n"
         "\u65e5\u672c  x\n"
         "e\u0301     y\n");
-  table.columns[1].rank = 1;
+  table.columns[1].priority = 1;
   CHECK(to_plain(table, {6, false}) == "a\n\u65e5\u672c\ne\u0301\n");
 }
 

@@ -263,7 +263,7 @@ class Fetch {
         expected_(wanted.bytes) {}
 
   void run() {
-    if (!can_continue()) begin_again();
+    if (!can_continue()) start_over();
     furthest_ = part_.size();
     while (!stopping()) {
       const std::string problem = attempt();
@@ -288,11 +288,11 @@ class Fetch {
       const std::string problem = request.perform();
       if (stopping()) return problem;
       if (request.refuses_range()) {
-        begin_again();
+        start_over();
         return attempt();
       }
       if (!problem.empty() && request.is_final()) throw error(problem + "; " + kElsewhere);
-      if (!problem.empty() && !can_continue()) begin_again();
+      if (!problem.empty() && !can_continue()) start_over();
       if (!problem.empty()) return problem;
     }
     const std::string difference = wanted_.checked ? difference_of(wanted_, part_.path()) : "";
@@ -302,7 +302,7 @@ class Fetch {
     // The same answer again: the file is another one now.
     const std::string sha256 = sha256_file_hex(part_.path());
     const bool again = std::exchange(wrong_, sha256) == sha256;
-    begin_again();
+    start_over();
     if (again)
       throw error(problem + ", twice; " +
                   (difference.empty() ? kElsewhere
@@ -311,7 +311,7 @@ class Fetch {
     return problem;
   }
 
-  void begin_again() {
+  void start_over() {
     progress_.received -= part_.size();
     part_.clear();
   }

@@ -28,9 +28,9 @@ struct GroupPatience {
 
 // Starts all and waits for all. Every stop signal is passed on, a hang-up and SIGUSR1 as SIGTERM,
 // and Ctrl-Z pauses all. When one has ended, the others have some time to do so too and are killed
-// then; the cause is a death by a signal before a failure, and that before having lost the others;
-// of equal ones the first child's. `all_started` is called once. Throws Error when one cannot be
-// started; none runs then.
+// then. The cause is looked for in this order: a death by a signal, a failure, the loss of the
+// others; of equal ones it is the first child's. `all_started` is called once. Throws Error when
+// one cannot be started; none runs then.
 GroupEnd run_children(
     const std::vector<ChildCommand>& commands, const ForwardedSignals& signals,
     const std::function<void()>& all_started = [] {}, const GroupPatience& patience = {});

@@ -1,5 +1,5 @@
-// A command that trains, where another launcher (torchrun, srun, mpirun) may have started it once a
-// rank: rank 0 performs it, the others become its trainers.
+// A command that trains, which another launcher (torchrun, srun, mpirun) may have started once for
+// each rank: rank 0 performs it, the others become its trainers.
 #pragma once
 
 #include <functional>
@@ -37,11 +37,9 @@ struct Performed {
 
 Performed performed(const Launch& launched);  // with a trainer
 
-// Performs it, as rank 0 where there are several (nothing is given where there are none); ranks
-// above 0 follow. However it ends, it is shown why, and no rank is left waiting. Returns its exit
-// code; throws what it throws where there is one rank.
-//
-// `own_recipe` is asked on a rank above 0.
+// Calls `perform` on rank 0, or where there are no ranks (with nothing then); ranks above 0 follow,
+// and ask `own_recipe`. However it ends, the reason is shown and no rank is left waiting. Returns
+// the exit code; without ranks, throws what `perform` throws.
 using OwnRecipeReader = std::function<OwnHash(const std::optional<JoinedRank>&)>;
 int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
                         const OwnRecipeReader& own_recipe,
@@ -51,11 +49,11 @@ int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
 int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
 
-// Nor know machines.
+// For commands that cannot run on several machines either.
 int perform_among_ranks(LogLevel level,
                         const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
 
-// As the environment says it.
+// The rank of this process, from the variables of the environment that launchers set.
 std::optional<JoinedRank> joined_here();
 
 // Before a command that starts runs of its own, one after another: under a launcher it would be

@@ -120,7 +120,7 @@ Launch launch_detecting_restart(Store& store, const StoreFolder& folder,
   });
   if (launched->decision == Decision::refuse_ended && launched->run.state == RunState::failed &&
       (restarted || was_cut_off_here(store, launched->run)))
-    return launch_again(store, folder, request, launched->run);
+    return launch_continuation(store, folder, request, launched->run);
   return *launched;
 }
 

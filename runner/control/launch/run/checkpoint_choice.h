@@ -34,9 +34,9 @@ struct HeldCheckpoint {
   FileLock reading;
 };
 
-// The chosen checkpoint of the run with this folder, its every byte as its manifest says. The last
-// one is the newest that is intact: damaged ones are skipped with a warning. The best is that
-// of the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
+// The chosen checkpoint of the run with this folder, verified byte by byte against its manifest.
+// "last" is the newest intact one: damaged ones are skipped with a warning. "best" is the best by
+// the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
 // command and says which checkpoints there are.
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
                                  const CheckpointChoice& choice, const std::string& command);

@@ -74,8 +74,8 @@ std::string former_recipe(const Store& store, const RunRow& run, const fs::path&
 
 }  // namespace
 
-Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                    const PreparedLaunch& prepared, const RunRow& run) {
+Attempt continue_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                     const PreparedLaunch& prepared, const RunRow& run) {
   const RunFolder run_folder = folder.run(run.folder);
   const std::string new_run = command_for_new_run(request, folder);
   FileLock lock = lock_to_continue(store, run_folder, run, new_run);

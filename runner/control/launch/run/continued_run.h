@@ -9,7 +9,7 @@ namespace exprun {
 
 // The lock comes first. Throws Error if the run is running, is not as `run` says any more, or its
 // data has changed.
-Attempt begin_again(Store& store, const StoreFolder& folder, const LaunchRequest& request,
-                    const PreparedLaunch& prepared, const RunRow& run);
+Attempt continue_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                     const PreparedLaunch& prepared, const RunRow& run);
 
 }  // namespace exprun

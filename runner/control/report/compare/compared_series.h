@@ -12,7 +12,7 @@
 
 namespace exprun {
 
-// All lists have one item a run.
+// All lists have one item for each run.
 struct ComparedSeries {
   std::string name;
   std::vector<std::optional<SeriesRow>> summaries;  // nothing where a run has no value

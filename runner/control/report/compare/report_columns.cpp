@@ -26,8 +26,9 @@ size_t table_of_parameter(std::string_view path) {
   return static_cast<size_t>(found - kTablesFirst.begin());
 }
 
-ColumnRank rank_of_parameter(std::string_view path) {
-  return table_of_parameter(path) < kTablesFirst.size() ? kRankParameter : kRankOtherParameter;
+ColumnPriority priority_of_parameter(std::string_view path) {
+  return table_of_parameter(path) < kTablesFirst.size() ? kPriorityParameter
+                                                        : kPriorityOtherParameter;
 }
 
 // How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
@@ -88,16 +89,16 @@ bool ComparedColumn::has_values() const {
 }
 
 bool is_parameter(const Column& column) {
-  return column.rank == kRankParameter || column.rank == kRankOtherParameter;
+  return column.priority == kPriorityParameter || column.priority == kPriorityOtherParameter;
 }
 
 Column value_column(const Criterion& criterion) {
   const auto& [of_key, of_title] = words_of(criterion);
-  return {key_of(criterion.series) + of_key, of_title + criterion.series, true, kRankBest};
+  return {key_of(criterion.series) + of_key, of_title + criterion.series, true, kPriorityBest};
 }
 
 Column step_column(const Criterion& criterion) {
-  return {value_column(criterion).key + "_step", "at step", true, kRankLater};
+  return {value_column(criterion).key + "_step", "at step", true, kPriorityLater};
 }
 
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
@@ -112,23 +113,24 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
       columns[1].cells.push_back(summary_step(series, criterion.value));
     }
   }
-  const auto add_last = [&](const std::string& series, ColumnRank rank, const auto& of_run) {
+  const auto add_last = [&](const std::string& series, ColumnPriority priority,
+                            const auto& of_run) {
     ComparedColumn& column =
         columns.emplace_back(ComparedColumn{value_column({series, Goal::none, Which::last}),
                                             {},
                                             goal_of(series, criterion),
                                             true,
                                             series});
-    if (columns.size() > 1) column.column.rank = rank;
+    if (columns.size() > 1) column.column.priority = priority;
     for (size_t run = 0; run < runs.size(); ++run)
       column.cells.push_back(summary_cell(of_run(run), Which::last));
   };
-  add_last(criterion.series, kRankLast,
+  add_last(criterion.series, kPriorityLast,
            [&](size_t run) -> const std::optional<SeriesRow>& { return values[run]; });
   for (const auto& [series, of] : {std::pair("val/loss", &ReportedRun::val_loss),
                                    std::pair("train/loss", &ReportedRun::train_loss)})
     if (series != criterion.series)
-      add_last(series, kRankMetric,
+      add_last(series, kPriorityMetric,
                [&, of](size_t run) -> const std::optional<SeriesRow>& { return runs[run].*of; });
   return columns;
 }
@@ -142,7 +144,8 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
     if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
     kept.push_back(paths[i]);
     const bool right = all_numbers(cells[i]);
-    columns.push_back({{paths[i], "", right, rank_of_parameter(paths[i])}, std::move(cells[i])});
+    columns.push_back(
+        {{paths[i], "", right, priority_of_parameter(paths[i])}, std::move(cells[i])});
     columns.back().if_different = !all;
   }
   for (ComparedColumn& each : columns) each.column.title = short_title(each.column.key, kept);
@@ -155,7 +158,7 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters,
                                        const std::vector<size_t>& rows) {
   std::vector<std::tuple<size_t, double, size_t, size_t>> order;
   for (size_t i = 0; i < parameters.size(); ++i)
-    order.emplace_back(parameters[i].column.rank, -entropy(parameters[i].cells, rows),
+    order.emplace_back(parameters[i].column.priority, -entropy(parameters[i].cells, rows),
                        table_of_parameter(parameters[i].column.key), i);
   std::sort(order.begin(), order.end());
   std::vector<ComparedColumn> ordered;
@@ -231,9 +234,9 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
   };
   append(metrics);
   append(parameters);
-  add({"step", "step", true, kRankStep}, [](const RunRow& run) { return steps_cell(run); });
-  add({"state", "state", false, kRankState}, [](const RunRow& run) { return state_cell(run); });
-  add({"seconds", "time", true, kRankTime},
+  add({"step", "step", true, kPriorityStep}, [](const RunRow& run) { return steps_cell(run); });
+  add({"state", "state", false, kPriorityState}, [](const RunRow& run) { return state_cell(run); });
+  add({"seconds", "time", true, kPriorityTime},
       [](const RunRow& run) { return Cell::number(run.seconds, duration(run.seconds)); });
   return columns;
 }

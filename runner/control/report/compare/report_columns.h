@@ -12,20 +12,20 @@
 
 namespace exprun {
 
-// Column::rank of what a table compares by: on a narrow terminal the lowest stay, of equal ones
+// Column::priority of what a table compares by: on a narrow terminal the lowest stay, of equal ones
 // the first in the table.
-enum ColumnRank : size_t {
-  kRankBest = 1,  // the metric that orders
-  kRankState,
-  kRankAsked,      // named on the command line
-  kRankParameter,  // of the tables that experiments are usually about
-  kRankStep,
-  kRankMetric,
-  kRankLater,
-  kRankLast,
-  kRankTime,
-  kRankOtherParameter,
-  kRankCurve
+enum ColumnPriority : size_t {
+  kPriorityBest = 1,  // the metric that orders
+  kPriorityState,
+  kPriorityAsked,      // named on the command line
+  kPriorityParameter,  // of the tables that experiments are usually about
+  kPriorityStep,
+  kPriorityMetric,
+  kPriorityLater,
+  kPriorityLast,
+  kPriorityTime,
+  kPriorityOtherParameter,
+  kPriorityCurve
 };
 bool is_parameter(const Column& column);
 
@@ -33,7 +33,7 @@ constexpr size_t kWidestCell = 48;  // columns of a terminal, for texts that may
 
 struct ComparedColumn {
   Column column;
-  std::vector<Cell> cells;    // one a run, or one a group
+  std::vector<Cell> cells;    // one for each run or group
   Goal goal = Goal::none;     // of a metric: which of its values is best
   bool averaged = true;       // groups have it
   std::string series = {};    // of a metric: whose values they are

@@ -12,7 +12,7 @@ namespace exprun {
 
 struct DifferentValue {
   std::string name;                                // "cpu", "environment.OMP_NUM_THREADS"
-  std::vector<std::optional<std::string>> values;  // one a run; nothing where it has none
+  std::vector<std::optional<std::string>> values;  // one for each run; nothing where it has none
 };
 
 // Parameters, by path, as TOML text.

@@ -83,11 +83,11 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   std::vector<ComparedColumn> columns;
   for (const ComparedColumn& parameter : by) {
     ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
-    column.column.rank = 0;
+    column.column.priority = 0;
     column.if_different = parameter.if_different;
     for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
   }
-  ComparedColumn sizes{{"runs", "runs", true, kRankStep}, {}};
+  ComparedColumn sizes{{"runs", "runs", true, kPriorityStep}, {}};
   for (const auto& group : groups)
     sizes.cells.push_back(Cell::integer(static_cast<int64_t>(group.size())));
   columns.push_back(std::move(sizes));
@@ -98,7 +98,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
       spreads.push_back(spread_of(metric, averaged_runs(runs, group)));
     add_spreads(columns, metric, spreads, for_programs);
   }
-  ComparedColumn states{{"state", "state", false, kRankState}, {}};
+  ComparedColumn states{{"state", "state", false, kPriorityState}, {}};
   for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));
   columns.push_back(std::move(states));
   return columns;

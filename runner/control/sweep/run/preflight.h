@@ -10,9 +10,9 @@
 
 namespace exprun {
 
-// Replaces the runs that init_from means by paths of their checkpoints, as for a run alone; the
-// same words mean one checkpoint in all trials, that of before where one has begun. The locks keep
-// the checkpoints. Points that come to the same recipe are one trial.
+// Replaces the runs that init_from means by paths of their checkpoints, as for a run alone. All
+// trials with the same `init_from` use the same checkpoint: if one of them has begun, the one that
+// it began with. The locks keep the checkpoints. Points that come to the same recipe are one trial.
 std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& folder,
                                            DatasetGlances& glances);
 

@@ -1,4 +1,4 @@
-#include "control/sweep/run/startable.h"
+#include "control/sweep/run/preflight.h"
 
 #include <algorithm>
 #include <cstring>
