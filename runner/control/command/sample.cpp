@@ -262,6 +262,11 @@ int run_sample(const Words& words, const Globals& globals) {
           "the processor has it, else fp32)",
           offer::one_of({"fp32", "bf16", "fp16"}))
       .flag("--json", json, "print an array of objects with prompt, text and end")
+      .note(
+          "The same seed repeats the text of a checkpoint. Another checkpoint or an exported "
+          "folder "
+          "draws other random numbers; with temperature=0, an exported folder writes what its run "
+          "does.")
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens at a low temperature")
