@@ -120,12 +120,13 @@ void copy_rows(Connection& connection, const std::string& table, int64_t theirs,
 }
 
 // Rows of a table with a number of its own, which are the same when all the rest is.
-void copy_log(Connection& connection, const std::string& table, int64_t theirs, int64_t ours) {
+void copy_log(Connection& connection, const std::string& table, int64_t theirs, int64_t ours,
+              const std::string& condition = "1") {
   const std::string columns = columns_of(connection, table, {"run", "id"});
   Query(connection,
         "INSERT INTO main." + table + " (run, " + columns + ") SELECT ?1, " + columns +
-            " FROM other." + table + " AS t WHERE run = ?2 AND (" + columns + ") NOT IN (SELECT " +
-            columns + " FROM main." + table + " WHERE run = ?1) ORDER BY id",
+            " FROM other." + table + " AS t WHERE run = ?2 AND " + condition + " AND (" + columns +
+            ") NOT IN (SELECT " + columns + " FROM main." + table + " WHERE run = ?1) ORDER BY id",
         ours, theirs)
       .run();
 }
@@ -174,7 +175,7 @@ int64_t copy_run(Connection& connection, int64_t theirs, std::optional<int64_t> 
     const int64_t run = copy_run_row(connection, theirs, ours);
     Query(connection, "DELETE FROM main.checkpoint WHERE run = ?", run).run();  // some may be gone
     for (const char* table : {"attempt", "checkpoint"}) copy_rows(connection, table, theirs, run);
-    copy_log(connection, "event", theirs, run);
+    copy_log(connection, "event", theirs, run, "kind <> 'evaluation'");
     copy_parameters(connection, theirs, run);
     copy_blob_links(connection, theirs, run);
     copy_series(connection, theirs, run);
@@ -309,14 +310,15 @@ bool continues(Connection& connection, const Standing& theirs, const Standing& o
   return query.step() && query.integer(0) == ours.attempt_began_ms;
 }
 
-// (theirs, ours) of the series that both have; `all`, or those whose summaries differ.
+// (theirs, ours) of the series of training that both have; `all`, or those whose summaries differ.
 std::vector<std::pair<int64_t, int64_t>> series_of_both(Connection& connection, int64_t theirs,
                                                         int64_t ours, bool all) {
   return connection.guarded("read", [&] {
     std::vector<std::pair<int64_t, int64_t>> both;
     Query query(connection,
                 "SELECT t.id, o.id FROM other.series AS t JOIN main.series AS o ON o.name = t.name "
-                "WHERE t.run = ?1 AND o.run = ?2 AND (?3 OR t.count <> o.count OR "
+                "WHERE t.run = ?1 AND o.run = ?2 AND t.name NOT LIKE 'eval/%' AND (?3 OR t.count "
+                "<> o.count OR "
                 "t.last_step IS NOT o.last_step OR t.last IS NOT o.last)",
                 theirs, ours, all);
     while (query.step()) both.emplace_back(query.integer(0), query.integer(1));
@@ -324,8 +326,49 @@ std::vector<std::pair<int64_t, int64_t>> series_of_both(Connection& connection, 
   });
 }
 
-// What people added to a run there, whichever store has come further. Whether anything was new.
-bool copy_annotations(Connection& connection, int64_t theirs, int64_t ours) {
+// The names of series that an event of the kind `evaluation` lists.
+std::string series_in(const std::string& event) {
+  const std::string text = event + ".text";
+  return "json_each(iif(json_valid(" + text + "), " + text + ", '{}'), '$.series')";
+}
+
+// What `eval` measured there at steps that were not evaluated here; nothing of a series that was
+// measured with other settings here.
+void copy_evaluations(Connection& connection, int64_t theirs, int64_t ours) {
+  const std::string differing =
+      "(SELECT t_name.value FROM other.event AS e, " + series_in("e") +
+      " AS t_name, main.event AS o, " + series_in("o") +
+      " AS o_name WHERE e.run = ?2 AND e.kind = 'evaluation' AND o.run = ?1 AND "
+      "o.kind = 'evaluation' AND t_name.value = o_name.value AND "
+      "json_extract(e.text, '$.settings') <> json_extract(o.text, '$.settings'))";
+  Query(connection,
+        "INSERT INTO main.series (run, name, timing) SELECT ?1, name, timing FROM other.series "
+        "WHERE run = ?2 AND name LIKE 'eval/%' AND name NOT IN " +
+            differing + " ON CONFLICT DO NOTHING",
+        ours, theirs)
+      .run();
+  const int before = connection.database().getTotalChanges();
+  Query(connection,
+        "INSERT INTO main.metric (series, step, value, time_ms) SELECT o.id, m.step, m.value, "
+        "m.time_ms FROM other.series AS t JOIN main.series AS o ON o.run = ?1 AND o.name = t.name "
+        "JOIN other.metric AS m ON m.series = t.id WHERE t.run = ?2 AND t.name LIKE 'eval/%' AND "
+        "t.name NOT IN " +
+            differing + " ON CONFLICT DO NOTHING",
+        ours, theirs)
+      .run();
+  copy_log(connection, "event", theirs, ours,
+           "kind = 'evaluation' AND NOT EXISTS (SELECT 1 FROM " + series_in("t") +
+               " AS named WHERE named.value IN " + differing + ")");
+  if (connection.database().getTotalChanges() == before) return;
+  std::vector<int64_t> changed;
+  Query query(connection, "SELECT id FROM main.series WHERE run = ? AND name LIKE 'eval/%'", ours);
+  while (query.step()) changed.push_back(query.integer(0));
+  for (const int64_t series : changed) recompute_summary(connection, series);
+}
+
+// What people added to a run there, whichever store has come further: tags, notes and results of
+// `eval`. Whether anything was new.
+bool copy_additions(Connection& connection, int64_t theirs, int64_t ours) {
   return connection.write("merge a run into", Connection::Durability::written, [&] {
     const int before = connection.database().getTotalChanges();
     Query(connection,
@@ -334,6 +377,7 @@ bool copy_annotations(Connection& connection, int64_t theirs, int64_t ours) {
           ours, theirs)
         .run();
     copy_log(connection, "note", theirs, ours);
+    copy_evaluations(connection, theirs, ours);
     return connection.database().getTotalChanges() > before;
   });
 }
@@ -348,11 +392,11 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
               : ours->id;
   const bool same = theirs.attempt == (ours ? ours->attempt : 0) &&
                     theirs.last_beat_ms == (ours ? ours->last_beat_ms : 0);
-  const bool annotated = copy_annotations(connection, theirs.id, run);
-  if (!further && !same) return annotated;  // ours is ahead
+  const bool added = copy_additions(connection, theirs.id, run);
+  if (!further && !same) return added;  // ours is ahead
   const auto series = series_of_both(connection, theirs.id, run, further);
   for (const auto& [from, to] : series) copy_series_values(connection, other, from, {run, to});
-  return further || annotated || !series.empty();
+  return further || added || !series.empty();
 }
 
 // As removed ones, so that their trials do not wait to be run.
@@ -393,7 +437,7 @@ Store::Merged Store::merge(const std::filesystem::path& other,
     if (!theirs) continue;  // purged meanwhile
     const auto leave_out = [&](const char* why) {
       merged.kept_out.push_back(row.folder + ": " + why);
-      if (ours) copy_annotations(connection, theirs->id, ours->id);
+      if (ours) copy_additions(connection, theirs->id, ours->id);
     };
     if (row.state == RunState::running && is_running(row)) {
       leave_out("it is still running");

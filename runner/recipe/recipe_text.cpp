@@ -215,6 +215,12 @@ void RecipeText::mark_as_stored() {
   implied = found_out = typed = 0;
 }
 
+RecipeText RecipeText::without_overrides() const {
+  RecipeText text;
+  text.files = files;
+  return text;
+}
+
 bool RecipeText::is_typed(size_t index) const {
   return index >= stored + implied && index < stored + implied + typed;
 }

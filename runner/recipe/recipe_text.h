@@ -35,6 +35,8 @@ struct RecipeText {
   void erase_override(size_t index);
   // A run has been stored with all of them.
   void mark_as_stored();
+  // The files alone, which a pipe gives only once.
+  RecipeText without_overrides() const;
 
   bool is_typed(size_t index) const;  // on one command line with the others that are
   size_t first_found_out() const;     // the number of overrides where nothing was found out

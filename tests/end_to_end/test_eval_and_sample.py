@@ -54,7 +54,7 @@ class EvalAndSample(ExprunTest):
             self.exprun(*changed, "--as", "few")
         self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'evaluation'"), [(1,)])
         done = self.exprun("eval", "@last", "evaluation.val_loss.tokens=128", "--as", "few")
-        self.assertIn(f"warning: eval: not recorded, because eval/few/val_loss of {run} has other settings (tokens is 64 there, 128 here); "
+        self.assertIn(f"warning: eval: not recorded, because eval/few/val/loss of {run} has other settings (tokens is 64 there, 128 here); "
                       "to record the results as other metrics, choose another name for --as\n", done.err)
         self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/%'"),
                          [("eval/few/val/loss", 150, value)])
@@ -111,10 +111,12 @@ class EvalAndSample(ExprunTest):
         ((tiny,),) = self.rows("SELECT folder FROM runs WHERE name = 'tiny'")
         for run in "tiny", "other":  # every run of the store shares the column of a report
             self.assertRegex(self.exprun("eval", run, "evaluation.perplexity.path=b.txt").err,
-                             rf'warning: eval: not recorded, because eval/perplexity of ({tiny}|{other}) has other settings \(path is "a.txt" there, '
+                             rf'warning: eval: not recorded, because eval/perplexity/loss of ({tiny}|{other}) has other settings \(path is "a.txt" there, '
                              r'"b.txt" here\); to record the results as eval/NAME/METRIC, add --as NAME\n')
         self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/perplexity/%'"), results)
         self.exprun("eval", "tiny", "evaluation.perplexity.path=b.txt", "--as", "b")
+        for run, prompt in (("tiny", "3"), ("other", "7")):  # a text that is sampled is no result
+            self.assertNotIn("not recorded", self.exprun("eval", run, f"evaluation.sample.prompt={prompt}", "evaluation.sample.tokens=2").err)
         self.assertIn("eval/b/perplexity/loss", self.exprun("report", "--metric", "eval/b/perplexity/loss", "--json").out)
 
     def test_endings_without_a_token_to_predict_are_refused(self):

@@ -195,7 +195,7 @@ Report check(const std::string& recipe, const Words& overrides, const Options& o
     Resolution resolution = try_resolve(text);
     if (resolution.recipe.find("sweep") != nullptr) {
       // The overrides are axes, of one value some.
-      check_sweep(report, read_recipe(recipe, {}), overrides, options, folder);
+      check_sweep(report, text.without_overrides(), overrides, options, folder);
     } else {
       check_run(report, text, std::move(resolution), options, folder);
     }

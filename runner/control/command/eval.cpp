@@ -151,8 +151,9 @@ int run_eval(const Words& words, const Globals& globals) {
       "eval RUN|DIR [evaluation.NAME.key=value...]",
       "Evaluates a run's newest checkpoint or another one, and records the results as "
       "eval/METRIC. For a HuggingFace folder, the results are only printed. The same is true if "
-      "a setting of the run's own evaluations is changed, or if the store has results of this "
-      "name with other settings, of any run; --as records them under a name of their own.");
+      "a setting of the run's own evaluations is changed, or if an additional evaluation has other "
+      "settings than the results that eval recorded under its name; --as records them under a name "
+      "of their own.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
              offered_evaluation_keys)

@@ -1,11 +1,15 @@
 #include "control/command/recorded_evaluations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "recipe/rules/series.h"
 
 namespace exprun {
 namespace {
@@ -13,8 +17,13 @@ namespace {
 constexpr const char* kSettingsEvent = "evaluation";
 const std::string kTable = "evaluation.";
 
-using Settings = std::map<std::string, std::string>;       // TOML by key
-using SettingsOfTables = std::map<std::string, Settings>;  // by "eval/perplexity", "eval/NAME/..."
+using Settings = std::map<std::string, std::string>;  // TOML by key
+
+// What one evaluation measures, and with what.
+struct Measurement {
+  std::vector<std::string> series;  // "eval/perplexity/loss", "eval/NAME/perplexity/loss"
+  Settings settings;
+};
 
 std::string or_none(const std::string& value) {
   return value.empty() ? "none" : value;
@@ -36,19 +45,47 @@ std::string changed_evaluations(const Evaluated& evaluated) {
   return text;
 }
 
-// Of the evaluations that the run's recipe does not tell.
-SettingsOfTables settings_to_record(const Evaluated& evaluated) {
-  SettingsOfTables settings;
-  const std::string prefix = "eval/" + (evaluated.name.empty() ? "" : evaluated.name + "/");
-  for (const auto& [path, value] : evaluated.now.leaves(false)) {
-    if (!path.starts_with(kTable) || path.ends_with(".every")) continue;
-    const size_t end = path.find('.', kTable.size());
-    const bool is_own = evaluated.own.find(path.substr(0, end)) != nullptr;
-    if (evaluated.name.empty() && is_own) continue;
-    const std::string table = path.substr(kTable.size(), end - kTable.size());
-    settings[prefix + table][path.substr(end + 1)] = value;
-  }
+Settings settings_below(const ResolvedRecipe& recipe, const std::string& table) {
+  Settings settings;
+  for (const auto& [path, value] : recipe.leaves(false))
+    if (path.starts_with(table + '.') && !path.ends_with(".every"))
+      settings[path.substr(table.size() + 1)] = value;
   return settings;
+}
+
+// Of the evaluations that the run's recipe does not tell.
+std::vector<Measurement> measurements_to_record(const Evaluated& evaluated) {
+  std::map<std::string, Measurement> by_table;
+  const std::string prefix = "eval/" + (evaluated.name.empty() ? "" : evaluated.name + "/");
+  for (const MeasuredSeries& measured :
+       measured_series(evaluated.now.schemas(), evaluated.now.root()).series)
+    if (!evaluated.name.empty() || !evaluated.own.find(measured.path))
+      by_table[measured.path].series.push_back(prefix + measured.name);
+  std::vector<Measurement> measurements;
+  for (auto& [table, measurement] : by_table) {
+    measurement.settings = settings_below(evaluated.now, table);
+    measurements.push_back(std::move(measurement));
+  }
+  return measurements;
+}
+
+std::string text_of(const Measurement& measurement) {
+  return nlohmann::json{{"series", measurement.series}, {"settings", measurement.settings}}.dump();
+}
+
+// Nothing of another event, or of one that was not written here.
+std::optional<Measurement> measurement_of(const EventRow& event) {
+  if (event.kind != kSettingsEvent) return std::nullopt;
+  const auto json = parse_json_or_discard<nlohmann::json>(event.text);
+  const auto has = [&](const char* key, nlohmann::json::value_t type) {
+    return json.contains(key) && json[key].type() == type &&
+           std::all_of(json[key].begin(), json[key].end(),
+                       [](const nlohmann::json& one) { return one.is_string(); });
+  };
+  using Type = nlohmann::json::value_t;
+  if (!json.is_object() || !has("series", Type::array) || !has("settings", Type::object))
+    return std::nullopt;
+  return Measurement{json["series"], json["settings"]};
 }
 
 std::string differences_of(const Settings& there, const Settings& here) {
@@ -67,30 +104,29 @@ std::string differences_of(const Settings& there, const Settings& here) {
   return text;
 }
 
-// "eval/perplexity of char-1a2b3c4d has other settings: ..."; "" if no run of the store has results
-// of other settings under these names.
-std::string conflict(const Store& store, const SettingsOfTables& settings) {
+// "eval/perplexity/loss of char-1a2b3c4d has other settings (...)"; "" if the store has no results
+// of these names that were measured otherwise.
+std::string conflict(const Store& store, const std::vector<Measurement>& measurements) {
   for (const RunRow& run : store.runs()) {
     for (const EventRow& event : store.events(run.id)) {
-      if (event.kind != kSettingsEvent) continue;
-      const auto recorded = parse_json_or_discard<nlohmann::json>(event.text);
-      if (!recorded.is_object()) continue;
-      for (const auto& [table, values] : recorded.get<SettingsOfTables>()) {
-        const auto here = settings.find(table);
-        if (here == settings.end() || here->second == values) continue;
-        return table + " of " + run.folder + " has other settings (" +
-               differences_of(values, here->second) + ")";
+      const auto there = measurement_of(event);
+      if (!there) continue;
+      for (const Measurement& here : measurements) {
+        const auto same = std::ranges::find_first_of(here.series, there->series);
+        if (same == here.series.end() || here.settings == there->settings) continue;
+        return *same + " of " + run.folder + " has other settings (" +
+               differences_of(there->settings, here.settings) + ")";
       }
     }
   }
   return "";
 }
 
-void record_settings(Store& store, const RunRow& run, const SettingsOfTables& settings) {
-  const std::string text = nlohmann::json(settings).dump();
+void record_measurement(Store& store, const RunRow& run, const Measurement& measurement) {
+  const std::string text = text_of(measurement);
   for (const EventRow& event : store.events(run.id))
     if (event.kind == kSettingsEvent && event.text == text) return;
-  if (!settings.empty()) store.record_event({run.id, 0, "info", kSettingsEvent, text});
+  store.record_event({run.id, 0, "info", kSettingsEvent, text});
 }
 
 // An earlier result of the same step: of edited data, or of another build.
@@ -121,15 +157,15 @@ void record_evaluations(Store& store, const RunRow& run, const Evaluated& evalua
   if (!changed.empty())
     return log_info("eval: not recorded, because the settings are not the run's (" + changed +
                     "); to record the results as eval/NAME/METRIC, add --as NAME");
-  const SettingsOfTables settings = settings_to_record(evaluated);
-  if (const std::string other = conflict(store, settings); !other.empty())
+  const std::vector<Measurement> measurements = measurements_to_record(evaluated);
+  if (const std::string other = conflict(store, measurements); !other.empty())
     return log_warning("eval: not recorded, because " + other + "; to record the results as " +
                        (name.empty() ? "eval/NAME/METRIC, add --as NAME"
                                      : "other metrics, choose another name for --as"));
   const auto step = results.at("step").get<int64_t>();
   say_what_is_replaced(store, run, step, metrics);
+  for (const Measurement& measurement : measurements) record_measurement(store, run, measurement);
   store.record_evaluation(run.id, step, metrics);
-  record_settings(store, run, settings);
   if (name.empty()) return;
   for (const auto& [metric, value] : metrics) log_info("eval: recorded eval/" + metric);
 }

@@ -1,6 +1,6 @@
-// The results of `eval` in the store. A metric means one thing there: a run's own evaluations as
-// its recipe has them are eval/METRIC; of others, what they were measured with is recorded beside
-// them, and results of other settings need a name of their own.
+// The results of `eval` in the store. A run's own evaluations, as its recipe has them, are
+// eval/METRIC. Of all others, what they were measured with is an event of the run (FORMAT.md), and
+// results of other settings under the same name are not recorded, in any run.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -304,7 +304,7 @@ Shown shown_of(const std::string& what, const Words& overrides, const Globals& g
     for (const std::string& change : overrides) title += ' ' + change;
     RecipeText text = read_recipe(what, overrides);
     if (!has_sweep(text)) return {std::move(text), std::move(title), {}, {}};
-    SweepPlan plan = plan_sweep(read_recipe(what, {}), overrides);
+    SweepPlan plan = plan_sweep(text.without_overrides(), overrides);
     return {plan.trials.front().text, std::move(title), {}, std::move(plan)};
   }
   const Store store = open_store(globals.store);

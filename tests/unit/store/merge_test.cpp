@@ -241,6 +241,46 @@ TEST_CASE("merge: a trial whose run was purged there does not wait here") {
   CHECK(value_of(trained, states) == "waiting interrupted");
 }
 
+TEST_CASE("merge: results of eval come along, but none that was measured with other settings") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t theirs = full_run(other, "1a");
+  const auto merged = [&] { return told(store.merge(there.database(), kNobodyRuns)); };
+  CHECK(merged() == "1 added, 0 updated, 0 unchanged");
+  const int64_t ours = store.runs().front().id;
+  const auto evaluate = [](Store& in, int64_t run, const std::string& path, double loss) {
+    const std::string settings = R"({"series":["eval/text/loss"],"settings":{"path":")" + path;
+    if (!path.empty()) in.record_event({run, 0, "info", "evaluation", settings + "\"}}"});
+    in.record_evaluation(run, 8, {{path.empty() ? "val/loss" : "text/loss", loss}});
+  };
+  const auto results = [](const Store& in) {
+    return value_of(in,
+                    "SELECT group_concat(name || ' ' || value, ', ') FROM (SELECT name, value "
+                    "FROM metrics WHERE name LIKE 'eval/%' ORDER BY name, step)") +
+           "; " + value_of(in, "SELECT count(*) FROM event WHERE kind = 'evaluation'");
+  };
+  evaluate(other, theirs, "", 3);
+  evaluate(other, theirs, "a.txt", 4);
+  CHECK(merged() == "0 added, 1 updated, 0 unchanged");
+  CHECK(results(store) == "eval/text/loss 4.0, eval/val/loss 3.0; 1");
+  CHECK(value_of(store, "SELECT last FROM series WHERE name = 'eval/text/loss'") == "4");
+  CHECK(merged() == "0 added, 0 updated, 1 unchanged");
+  other.record_evaluation(theirs, 4, {{"val/loss", 3.5}, {"text/loss", 4.5}});
+  CHECK(merged() == "0 added, 1 updated, 0 unchanged");
+  CHECK(results(store) ==
+        "eval/text/loss 4.5, eval/text/loss 4.0, eval/val/loss 3.5, eval/val/loss 3.0; 1");
+
+  const std::string before = results(store);
+  const DatabaseFolder third;
+  Store with_b(third.database(), Store::Access::read_write);
+  evaluate(with_b, full_run(with_b, "1a"), "b.txt", 7);
+  with_b.record_evaluation(with_b.runs().front().id, 8, {{"val/loss", 9}});
+  store.merge(third.database(), kNobodyRuns);
+  CHECK(store.runs().front().id == ours);
+  CHECK(results(store) == before);  // that of b.txt is another quantity; ours stands for the rest
+}
+
 TEST_CASE("merge: of two runs of a trial, the one that came further is the trial's") {
   const DatabaseFolder here, there;
   Store store(here.database(), Store::Access::read_write);
