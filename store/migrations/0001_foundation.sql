@@ -108,6 +108,7 @@ CREATE TABLE trial (
   changes TEXT NOT NULL,
   run INTEGER REFERENCES run (id),
   problem TEXT NOT NULL DEFAULT '',
+  purged INTEGER NOT NULL DEFAULT 0 CHECK (purged IN (0, 1)),
   PRIMARY KEY (sweep, trial)
 ) STRICT, WITHOUT ROWID;
 
@@ -213,7 +214,7 @@ CREATE VIEW removed_runs AS SELECT * FROM all_runs WHERE removed_ms IS NOT NULL;
 
 CREATE VIEW trials AS
 SELECT w.name AS sweep_name, t.sweep, t.trial, t.changes, t.recipe_hash, t.run,
-       CASE WHEN r.removed_ms IS NOT NULL THEN 'removed'
+       CASE WHEN r.removed_ms IS NOT NULL OR t.purged THEN 'removed'
             ELSE coalesce(a.state, iif(t.problem = '', 'waiting', 'failed')) END AS state,
        a.last_step, t.problem
   FROM trial AS t JOIN sweep AS w ON w.id = t.sweep

@@ -34,7 +34,7 @@ TEST_CASE("store: health tells versions and integrity") {
   store.create_run(new_run("1a"));
   std::string text;
   for (const auto& [name, value] : store.health()) text += name + "=" + value + ";";
-  CHECK(text.find("format=2;file_system=local;journal_mode=wal;") != std::string::npos);
+  CHECK(text.find("format=1;file_system=local;journal_mode=wal;") != std::string::npos);
   CHECK(text.find(";runs=1;removed_runs=0;recorded_as_running=1;") != std::string::npos);
   CHECK(text.find("integrity=ok;") != std::string::npos);
 }

@@ -40,22 +40,6 @@ TEST_CASE("store: an older format is migrated after a copy") {
   CHECK(format_of(folder.database().string() + ".format-1") == 1);
 }
 
-TEST_CASE("store: trials of an older format are waiting or have their runs") {
-  const DatabaseFolder folder;
-  const Migrations& all = embedded_migrations();
-  {
-    const auto connection =
-        open_store(folder.database(), Connection::Mode::read_write, {all.front()});
-    connection->database().exec(
-        "INSERT INTO blob (id, hash, content) VALUES (1, 'b', x'7b7d');"
-        "INSERT INTO sweep (id, uid, name, space, started_ms) VALUES (1, 'u', 's', 1, 0);"
-        "INSERT INTO trial (sweep, trial, recipe_hash, changes) VALUES (1, 1, 'h', 'lr=1')");
-  }
-  const Store store(folder.database(), Store::Access::read_write);
-  CHECK(!store.trials(1).front().purged);
-  CHECK(value_of(store, "SELECT state FROM trials") == "waiting");
-}
-
 TEST_CASE("store: a migration that fails leaves the older format whole") {
   const DatabaseFolder folder;
   { open_store(folder.database(), Connection::Mode::read_write, kOneFormat); }
