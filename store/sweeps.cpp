@@ -107,8 +107,8 @@ void set_trial_run(Connection& connection, int64_t sweep, int64_t trial, int64_t
 void Store::record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem) {
   Connection& connection = *impl_->connection;
   connection.write("record a trial in", Connection::Durability::synced, [&] {
-    Query(connection, "UPDATE trial SET problem = ? WHERE sweep = ? AND trial = ?", problem, sweep,
-          trial)
+    Query(connection, "UPDATE trial SET problem = ?, purged = 0 WHERE sweep = ? AND trial = ?",
+          problem, sweep, trial)
         .run();
   });
 }

@@ -123,3 +123,21 @@ TEST_CASE("store: the state of a sweep follows from its trials") {
   CHECK(!store.trials(sweep)[1].purged);
   CHECK(state() == "running");
 }
+
+TEST_CASE("store: a trial whose run was purged and that cannot begin again has failed") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  NewRun run = new_run("1a");
+  const int64_t sweep = store.find_or_create_sweep("lr", "{}").id;
+  run.sweep_id = sweep;
+  run.trial = 1;
+  store.record_trials(sweep, {{1, "h1", "lr=1", {}}});
+  const int64_t id = store.create_run(run);
+  store.end_attempt(id, RunState::finished, 0, {}, "");
+  store.remove_run(id);
+  store.purge_run(id, [] {});
+  store.record_trial_problem(sweep, 1, "no data");
+  CHECK(!store.trials(sweep).front().purged);
+  CHECK(value_of(store, "SELECT state FROM trials") == "failed");
+  CHECK(value_of(store, "SELECT state FROM sweeps") == "failed");
+}
