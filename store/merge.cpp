@@ -1,3 +1,5 @@
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -183,8 +185,7 @@ int64_t copy_run(Connection& connection, int64_t theirs, std::optional<int64_t> 
   });
 }
 
-// The values of a series of the other store.
-// A series and the run that it is of: ids of series are used again.
+// A series here and the run that it is of, which may be purged meanwhile.
 struct Target {
   int64_t run = 0, series = 0;
 };
@@ -266,13 +267,21 @@ void copy_series_values(Connection& connection, Connection& other, int64_t their
 
 // Bringing the runs of another store in.
 
+// As the other store is open: read-only, so that no transaction of ours locks it, and without a WAL
+// index where none can be made.
+std::string uri_as_open(Connection& other) {
+  const char* file = sqlite3_db_filename(other.database().getHandle(), "main");
+  const bool is_immutable = sqlite3_uri_boolean(file, "immutable", 0) != 0;
+  return database_uri(other.file(), is_immutable ? "immutable=1" : "mode=ro");
+}
+
 // The other database under the name "other", for as long as this lives.
 class Attached {
  public:
-  Attached(Connection& connection, const std::filesystem::path& file) : connection_(connection) {
+  Attached(Connection& connection, Connection& other) : connection_(connection) {
     connection_.guarded("attach", [&] {
       SQLite::Statement attach(connection_.database(), "ATTACH ? AS other");
-      attach.bind(1, database_uri(file, "mode=ro"));  // so that no transaction of ours locks it
+      attach.bind(1, uri_as_open(other));
       attach.exec();
     });
   }
@@ -424,7 +433,7 @@ Store::Merged Store::merge(const std::filesystem::path& other,
   if (std::filesystem::equivalent(other, connection.file(), ignored))
     throw store_error("merge", other, "it is this store itself");
   const Store source(other, Access::read_only);  // says what is wrong with it, and migrates it
-  const Attached attached(connection, other);
+  const Attached attached(connection, *source.impl_->connection);
   copy_sweeps(connection);
   Merged merged;
   std::vector<RunRow> rows = source.runs();

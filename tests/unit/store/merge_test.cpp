@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <stdexcept>
+
 #include "base/diagnostic.h"
 #include "store/metrics/metric_writer.h"
+#include "tests/unit/store/children.h"
 #include "tests/unit/store/clock_set_back.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -333,6 +336,32 @@ TEST_CASE("merge: what both stores continued, and what still runs, is kept out a
       "0 added, 0 updated, 0 unchanged; quickstart-1a000000: it was continued separately in both "
       "stores; alive-2b000000: it is still running");
   CHECK(content(store) == before);
+}
+
+TEST_CASE("merge: a store that cannot be written to is merged, and stays as it is") {
+  if (::geteuid() != 0) return;  // only root can become somebody who may not write
+  const DatabaseFolder here, there;
+  std::filesystem::permissions(there.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(here.path(), std::filesystem::perms(0777));
+  {
+    Store other(there.database(), Store::Access::read_write);
+    const int64_t purged = full_run(other, "1a");
+    other.remove_run(purged);
+    other.purge_run(purged, [] {});
+    other.end_attempt(other.create_run(new_run("2b")), RunState::finished, 0, std::nullopt, "");
+  }
+  const int failed = failures_of_children(1, [&](int) {
+    if (::setuid(65534) != 0) throw std::runtime_error("cannot become nobody");
+    Store store(here.database(), Store::Access::read_write);
+    const std::string merged = told(store.merge(there.database(), kNobodyRuns));
+    if (merged != "1 added, 0 updated, 0 unchanged") throw std::runtime_error(merged);
+  });
+  CHECK(failed == 0);
+  const Store store(here.database(), Store::Access::read_only);
+  CHECK(content(store) == content(Store(there.database(), Store::Access::read_only)));
+  CHECK(value_of(store,
+                 "SELECT group_concat(state, ' ') FROM (SELECT state FROM trials "
+                 "ORDER BY trial)") == "waiting removed");
 }
 
 TEST_CASE("merge: what is no other store is refused") {
