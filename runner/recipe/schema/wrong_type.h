@@ -24,7 +24,7 @@ std::optional<std::string> only_text(const Schema& schema);
 std::string unit_list(const Schema& schema);
 
 // Of "10%" and 0.1, after the units.
-inline constexpr const char* kNoFraction = "; a fraction of the run is none";
+inline constexpr const char* kNoFraction = "; a fraction of the run is not accepted";
 
 // "1 step", "2 steps": a period of the key's first unit.
 std::string period_text(const std::string& number, const Schema& schema);
