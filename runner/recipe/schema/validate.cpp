@@ -233,6 +233,13 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
   return diagnostic;
 }
 
+// W&B's distributions "log_uniform_values", "q_log_uniform_values", "log_uniform".
+bool asks_for_log_scale(const Table& axis) {
+  const Value* const distribution = axis.find("distribution");
+  const auto* name = distribution ? distribution->as<std::string>() : nullptr;
+  return name != nullptr && name->find("log") != std::string::npos;
+}
+
 // The values of an axis as W&B writes them: `lr = { values = [1, 2] }`, `lr = { min = 1, max = 2
 // }`. Empty for another table.
 std::string as_values(const std::string& key, const Table& axis) {
@@ -245,8 +252,12 @@ std::string as_values(const std::string& key, const Table& axis) {
   if (const std::string value = text_of("value"); !value.empty()) return name + '[' + value + ']';
   const std::string low = text_of("min"), high = text_of("max");
   if (low.empty() || high.empty()) return "";
-  return name + "\"interval(" + low + ',' + high + ")\", or \"log:" + low + ".." + high +
-         "\" for a logarithmic scale";
+  const std::string log = "\"log:" + low + ".." + high + '"';
+  if (!asks_for_log_scale(axis))
+    return name + "\"interval(" + low + ',' + high + ")\", or " + log + " for a logarithmic scale";
+  if (low.starts_with('-'))  // those of log_uniform
+    return name + "\"log:low..high\" with the ends themselves, not their exponents";
+  return name + log;
 }
 
 // `optimizer.lr = [1, 2]` where names are paths: to TOML that is a table.

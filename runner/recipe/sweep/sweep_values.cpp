@@ -222,13 +222,23 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
   return Call{std::move(ends), kLogUniform, place, place(0, text.size())};
 }
 
+// logspace of other modules, which takes exponents; `text` is without the module.
+std::string instead_of_logspace(const std::string& text, const PlaceInFile& place) {
+  const auto call = call_of(text, kLogspace, place);
+  const bool is_whole =
+      call && call->arguments.size() == 3 && parse_number<int64_t>(call->arguments[2].text);
+  const auto meant = is_whole ? with_ends_themselves(*call) : std::nullopt;
+  return (meant ? "write " + *meant : kLogspace.form) +
+         std::string("; it takes the ends themselves, not their exponents");
+}
+
 // What other tools call otherwise.
 std::string instead_of(const std::string& function) {
   if (function == "uniform") return "interval(low,high) draws uniformly";
-  if (function == "logspace" || function == "geomspace") return kLogspace.form;
+  if (function == "geomspace") return kLogspace.form;
   if (function.starts_with("log")) return kLogUniform.form;
   if (function == "choice") return kChoice.form;
-  if (function == "range" || function == "arange") return kRange.form;
+  if (function == "range" || function == "arange" || function == "randint") return kRange.form;
   if (function == "linspace") return kLinspace.form;
   if (function.starts_with("grid")) return "separate the values by commas, without a function";
   return "choose one of choice, range, linspace, logspace, interval and loguniform";
@@ -312,9 +322,17 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
   if (const auto call = call_of(text, kInterval, place)) return {{}, interval_of(*call, false)};
   if (const auto call = call_of(text, kLogUniform, place)) return {{}, interval_of(*call, true)};
   if (const auto call = call_of_log(text, place)) return {{}, interval_of(*call, true)};
-  if (const auto name = foreign_range(text))
+  if (const auto name = foreign_range(text)) {
+    const size_t module = name->rfind('.') + 1;  // 0 without one
+    const std::string function = name->substr(module);
+    const auto behind_module = [&](size_t begin, size_t size) {
+      return place(module + begin, size);
+    };
     throw RecipeError(all, "'" + *name + "' is not a sweep function",
-                      instead_of(name->substr(name->rfind('.') + 1)));
+                      function == "logspace"
+                          ? instead_of_logspace(text.substr(module), behind_module)
+                          : instead_of(function));
+  }
   if (is_bare_interval(text))
     throw RecipeError(all, "'" + text + "' does not say which values between its ends to try",
                       "write range(start,stop) for whole numbers or linspace(low,high,n) for n "
