@@ -62,14 +62,15 @@ void write_end_record(int lock, const EndRecord& record, const std::filesystem::
 
 std::optional<Error> record_in_store_or_lock_file(const EndRecord& record,
                                                   const std::filesystem::path& lock_file,
-                                                  const std::function<void()>& in_store) {
+                                                  const std::function<void()>& in_store,
+                                                  std::optional<int> held) {
   try {
     in_store();
     return std::nullopt;
   } catch (const Error& error) {
-    const UniqueFd lock(::open(lock_file.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!lock) throw;
-    write_end_record(lock.get(), record, lock_file);
+    const UniqueFd opened(held ? -1 : ::open(lock_file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!held && !opened) throw;
+    write_end_record(held.value_or(opened.get()), record, lock_file);
     return error;
   }
 }

@@ -30,10 +30,12 @@ void write_end_record(int lock, const EndRecord& record, const std::filesystem::
 
 // Calls `in_store`, which records the end in the store, and returns nothing; where that throws
 // Error, writes the record into the lock file and returns that error. Throws it where there is no
-// lock file to write.
+// lock file to write, and Error where writing fails. `held` is the descriptor of the lock file for
+// who has one: the file need not be found, nor opened, again.
 std::optional<Error> record_in_store_or_lock_file(const EndRecord& record,
                                                   const std::filesystem::path& lock_file,
-                                                  const std::function<void()>& in_store);
+                                                  const std::function<void()>& in_store,
+                                                  std::optional<int> held = std::nullopt);
 
 // The record of that attempt, if it left one.
 std::optional<EndRecord> end_record(const std::filesystem::path& lock_file, int64_t attempt);

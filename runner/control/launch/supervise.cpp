@@ -59,12 +59,27 @@ std::string event_text(const Store& store, const Attempt& attempt, const std::st
 
 void record_end(Store& store, const Attempt& attempt, const EndRecord& record) {
   const auto lock_file = attempt.folder.lock();
-  const auto trouble = record_in_store_or_lock_file(record, lock_file, [&] {
-    store.end_attempt(attempt.run, record.state, record.exit_code, record.signal, record.message);
-  });
-  if (trouble)
-    log_warning(std::string(trouble->what()) + "; how the run ended is kept in '" +
-                lock_file.string() + "' until the store can be written");
+  const auto trouble = record_in_store_or_lock_file(
+      record, lock_file,
+      [&] {
+        store.end_attempt(attempt.run, record.state, record.exit_code, record.signal,
+                          record.message);
+      },
+      attempt.lock.fd());
+  if (!trouble) return;
+  const bool is_kept = attempt.lock.is_of(lock_file);
+  log_warning(std::string(trouble->what()) + "; how the run ended is " +
+              (is_kept ? "kept in '" + lock_file.string() + "' until the store can be written"
+                       : "recorded nowhere: '" + lock_file.string() + "' is gone"));
+}
+
+// Beside an error that is about to be told: further trouble must not take its place.
+void try_to_record_end(Store& store, const Attempt& attempt, const EndRecord& record) {
+  try {
+    record_end(store, attempt, record);
+  } catch (const Error& trouble) {
+    log_warning(trouble.what());
+  }
 }
 
 EndRecord record_of(const Attempt& attempt, RunState state, const std::string& message) {
@@ -174,7 +189,7 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
   try {
     group = run_ranks(store, attempt, signals, request);
   } catch (const Error& error) {
-    record_end(store, attempt, record_of(attempt, RunState::failed, error.what()));
+    try_to_record_end(store, attempt, record_of(attempt, RunState::failed, error.what()));
     throw;
   }
   const ChildEnd& end = group.end;

@@ -90,3 +90,14 @@ TEST_CASE(
   CHECK(trouble->what() == std::string("store: refused"));
   CHECK(end_record(lock_file, 1)->state == RunState::interrupted);
 }
+
+TEST_CASE("end record: who holds the lock file needs neither to find nor to open it") {
+  const DatabaseFolder folder;
+  const auto lock_file = folder.path() / "run.lock", moved = folder.path() / "moved.lock";
+  const auto lock = FileLock::take(lock_file);
+  std::filesystem::rename(lock_file, moved);
+  const auto refuse = [] { throw Error("store: refused"); };
+  CHECK_THROWS_AS(record_in_store_or_lock_file(stopped(1), lock_file, refuse), Error);
+  CHECK(record_in_store_or_lock_file(stopped(1), lock_file, refuse, lock.fd()));
+  CHECK(end_record(moved, 1)->state == RunState::interrupted);
+}
