@@ -78,6 +78,8 @@ class Extend(LaterTraining):
                          cannot.replace(name, floor) + f"`exprun resume {floor} run.steps=40 "
                          "'schedule.decay_until=\"20 steps\"'` keeps the rates so far and trains on at the last one; " +
                          fork.replace("NAME", floor))
+        said = self.refused("--store", "./runs", "resume", "floor", "run.steps=40")
+        self.assertEqual(said.count(" --store ./runs` "), 2, said)
 
     def test_what_follows_from_the_length_is_that_of_the_new_length_from_then_on(self):
         self.exprun("tiny.toml", "steps=20")

@@ -110,6 +110,8 @@ class Sweep(SweepCrashes):
             self.assertEqual(self.exprun("resume", trial, *changes.split(), code=2).err,
                              f"exprun: error: resume: {trial} is a trial of sweep 1, which compares it as it is\n"
                              f"  `exprun fork {trial} {changes}` starts a new run from here\n")
+        self.assertIn(f"`exprun fork {trial} run.steps=8 --store ./runs` starts",
+                      self.exprun("--store", "./runs", "resume", trial, "run.steps=8", code=2).err)
         self.exprun("resume", trial, "checkpoint.every=2 steps")
         self.exprun("fork", trial, "run.steps=8")
         self.assertEqual(self.exprun("sweep", "show", "1").out, shown)

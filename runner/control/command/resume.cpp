@@ -21,7 +21,7 @@ namespace exprun {
 namespace {
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
-                         const Words& overrides, bool has_checkpoint) {
+                         const Words& overrides, bool has_checkpoint, const Globals& globals) {
   std::string changes;
   const auto all = differences(before, now);
   if (is_extension(before, now) && before.hash() == run.recipe_hash) return;
@@ -43,14 +43,16 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   // A fork of a run that is at its end needs more steps.
   const bool is_over = run.last_step == run.steps && !has_length;
   const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
+  const std::string option = store_option(globals.store);
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "
           "metrics.every, run.tags), the length of the run, and a higher run.early_stop.patience "
           "or none (~run.early_stop); `exprun rerun " +
-          with + "` trains a new run with the change" +
-          (has_checkpoint ? ", `exprun fork " + with + longer + "` one that goes on from here"
-                          : ""),
+          with + option + "` trains a new run with the change" +
+          (has_checkpoint
+               ? ", `exprun fork " + with + longer + option + "` one that goes on from here"
+               : ""),
       ExitCode::bad_recipe);
 }
 
@@ -110,11 +112,12 @@ Performed resume(const std::string& reference, const Words& overrides,
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;
-  require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty());
+  require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty(),
+                      globals);
   require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
-    require_no_trial(store, run, overrides);
+    require_no_trial(store, globals.store, run, overrides);
     if (!joined && run.state == RunState::finished)
       require_ranks_for_one_machine(store, run, "resume", overrides);
     require_patience(run, before, request.resolved);

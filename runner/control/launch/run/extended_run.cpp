@@ -18,10 +18,10 @@ constexpr std::string_view kEarlyStop = "run.early_stop.";
 constexpr std::string_view kPatience = "run.early_stop.patience";
 
 std::string command_with(const std::string& command, const RunRow& run,
-                         const std::vector<std::string>& words) {
+                         const std::vector<std::string>& words, const StoreFolder& folder) {
   std::string text = "`exprun " + command + ' ' + shell_quoted(run.folder);
   for (const std::string& word : words) text += ' ' + shell_quoted(word);
-  return text + '`';
+  return text + store_option(folder.shown) + '`';
 }
 
 // Without `decay_until`, the rates of other schedules depend on the length of the run from the
@@ -75,12 +75,12 @@ std::string more_patience(const ResolvedRecipe& recipe) {
   return std::string(kPatience) + "=" + std::to_string(2 * *integer_at(recipe.root(), kPatience));
 }
 
-void require_no_trial(const Store& store, const RunRow& run,
+void require_no_trial(const Store& store, const StoreFolder& folder, const RunRow& run,
                       const std::vector<std::string>& words) {
   const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
   if (sweeps.empty()) return;
   throw Error("resume: " + run.folder + " is a trial of sweep " + std::to_string(sweeps.front()) +
-                  ", which compares it as it is\n  " + command_with("fork", run, words) +
+                  ", which compares it as it is\n  " + command_with("fork", run, words, folder) +
                   " starts a new run from here",
               ExitCode::bad_recipe);
 }
@@ -102,13 +102,13 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
   std::vector<std::string> kept = words;
   kept.push_back("schedule.decay_until=\"" + pluralize(until, "step") + "\"");
   const bool ends_at_0 = rates.at("end_before").get<double>() == 0;
-  const std::string resumed =
-      command_with("resume", run, kept) + " keeps the rates so far and trains on at the last one; ";
+  const std::string resumed = command_with("resume", run, kept, folder) +
+                              " keeps the rates so far and trains on at the last one; ";
   throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
                   ": its schedule depends on its length; from step " + with_thousands(step) +
                   " on, its learning rates would have been different\n  " +
                   (ends_at_0 ? "it ends at a learning rate of 0; " : resumed) +
-                  command_with("fork", run, words) +
+                  command_with("fork", run, words, folder) +
                   " starts a new run from here with the new schedule",
               ExitCode::bad_recipe);
 }

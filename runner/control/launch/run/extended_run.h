@@ -21,7 +21,8 @@ bool waits_longer(const ResolvedRecipe& before, const ResolvedRecipe& now);
 
 // Throws Error where the run is a trial: the others of its sweep are compared with what it is now.
 // `words` are the changes as they were typed.
-void require_no_trial(const Store& store, const RunRow& run, const std::vector<std::string>& words);
+void require_no_trial(const Store& store, const StoreFolder& folder, const RunRow& run,
+                      const std::vector<std::string>& words);
 
 // Compares the factors of every step up to the newest checkpoint, exactly. Throws Error that names
 // the first step whose rate would have been another, or that nothing is left to train.
