@@ -358,6 +358,10 @@ class Fork(LaterTraining):
     def test_a_fork_without_its_checkpoints_does_not_begin_anew(self):
         self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
         fork = self.newest()
+        with open(self.folder / "text.txt", "a") as text:
+            text.write("more")
+        self.assertTrue((said := self.exprun("resume", fork.name, code=1).err).endswith(f", or fork step 40 of {self.origin.name} again\n"),
+                        said)
         for checkpoint in (fork / "checkpoints").iterdir():
             (checkpoint / "MANIFEST.json").unlink()
         self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}: "

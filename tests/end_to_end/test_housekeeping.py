@@ -336,7 +336,7 @@ class Housekeeping(ExprunTest):
         self.change_store("UPDATE attempt SET state = 'crashed'")
         self.assertEqual(self.exprun("resume", run, code=1).err, f"exprun: error: resume: {absent}\n")
         self.assertEqual(self.exprun("tiny.toml", "run.steps=20", code=1).err,
-                         f"exprun: error: launch: {absent}, or start a new run: exprun tiny.toml run.steps=20 --new\n")
+                         f"exprun: error: launch: {absent}, or start a new run: exprun rerun {run}\n")
         self.exprun("export", run, "--tensorboard", "board")
         self.exprun("rerun", run)
 

@@ -150,13 +150,14 @@ std::string store_option(const StoreFolder& folder) {
   return store_option(folder.shown);
 }
 
-std::string command_for_new_run(const LaunchRequest& request, const StoreFolder& folder) {
+std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
+                              const StoreFolder& folder) {
+  if (!run.origin.empty()) return "fork " + describe_origin(run.origin) + " again";
+  std::string command = "exprun rerun " + shell_quoted(run.folder);
   const RecipeText& text = request.text;
-  std::string command = "exprun " + shell_quoted(text.files.front()->name);
-  for (size_t i = 0; i + text.found_out < text.overrides.size(); ++i)
-    if (i < text.stored || i >= text.stored + text.implied)
-      command += ' ' + shell_quoted(text.overrides[i]);
-  return command + " --new" + store_option(folder);
+  for (size_t i = text.stored; request.extends && i < text.overrides.size(); ++i)
+    if (text.is_typed(i)) command += ' ' + shell_quoted(text.overrides[i]);
+  return "start a new run: " + command + store_option(folder);
 }
 
 FileLock launch_lock(const StoreFolder& folder) {

@@ -56,8 +56,10 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 // The option that a command needs to mean this store, where it is not the usual one: " --store /a".
 std::string store_option(const StoreFolder& folder);
 
-// What starts another run of the recipe: "exprun mine.toml lr=3e-3 --new".
-std::string command_for_new_run(const LaunchRequest& request, const StoreFolder& folder);
+// What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d", or to fork
+// again what it is a fork of.
+std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
+                              const StoreFolder& folder);
 
 // Held while a launch decides which run it is and writes its row, and while data that no run uses
 // are removed. Throws Error where another holds it for 30 s.

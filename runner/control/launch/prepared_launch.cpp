@@ -101,7 +101,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
                               const LaunchRequest& request, const std::optional<RunRow>& run) {
   if (run)
     require_run_folder(folder, run->folder, "launch",
-                       ", or start a new run: " + command_for_new_run(request, folder));
+                       ", or " + how_to_start_anew(request, *run, folder));
   DataGlance glance = require_at_first_sight(request, folder, run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());

@@ -72,7 +72,7 @@ TEST_CASE("continued run: one that began with other data is left alone") {
         "launch: the data of tiny-aaaaaaaa has changed since it began (fingerprint ffffffff, now "
         "), or this version of exprun prepares it differently; bring the old data back, continue "
         "with "
-        "the version that began it, or start a new run: exprun tiny.toml steps=10 --new");
+        "the version that began it, or start a new run: exprun rerun tiny-aaaaaaaa");
   CHECK(store.run(id)->attempt == 1);
 }
 
@@ -103,8 +103,8 @@ TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc l
   CHECK(store.run(id)->attempt == 1);
   store.purge_run(id, [] {});
   CHECK(refusal(store, folder, decided) ==
-        "launch: tiny-aaaaaaaa was deleted from disk meanwhile; start a new run: exprun tiny.toml "
-        "steps=10 --new");
+        "launch: tiny-aaaaaaaa was deleted from disk meanwhile; start a new run from its recipe "
+        "file");
 }
 
 TEST_CASE("continued run: the lock of a run is free, held by another, or nowhere") {

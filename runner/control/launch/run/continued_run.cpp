@@ -22,11 +22,11 @@ namespace fs = std::filesystem;
 
 // Between the decision and the lock another process may have continued the run, even to its end,
 // or removed it.
-void require_unchanged(const Store& store, const RunRow& run, const std::string& new_run) {
+void require_unchanged(const Store& store, const RunRow& run) {
   const std::optional<RunRow> now = store.run(run.id);
   if (!now)
     throw Error("launch: " + run.folder +
-                " was deleted from disk meanwhile; start a new run: " + new_run);
+                " was deleted from disk meanwhile; start a new run from its recipe file");
   if (now->removed_ms)
     throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
                 " brings it back");
@@ -37,7 +37,7 @@ void require_unchanged(const Store& store, const RunRow& run, const std::string&
 }
 
 void require_same_data(const RunRow& run, const RunFolder& folder, const PreparedData& data,
-                       const std::string& new_run) {
+                       const std::string& instead) {
   if (run.data_fingerprint == data.fingerprint) return;
   const std::string sources = changed_sources(data, folder);
   throw Error(
@@ -45,8 +45,8 @@ void require_same_data(const RunRow& run, const RunFolder& folder, const Prepare
       run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
       (sources.empty() ? "" : "; " + sources) +
       "), or this version of exprun prepares it differently; bring the old data back, continue "
-      "with the version that began it, or start a new run: " +
-      new_run);
+      "with the version that began it, or " +
+      instead);
 }
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {
@@ -77,10 +77,10 @@ std::string former_recipe(const Store& store, const RunRow& run, const fs::path&
 Attempt continue_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
                      const PreparedLaunch& prepared, const RunRow& run) {
   const RunFolder run_folder = folder.run(run.folder);
-  const std::string new_run = command_for_new_run(request, folder);
-  FileLock lock = lock_to_continue(store, run_folder, run, new_run);
-  require_unchanged(store, run, new_run);
-  require_same_data(run, run_folder, prepared.data, new_run);
+  const std::string instead = how_to_start_anew(request, run, folder);
+  FileLock lock = lock_to_continue(store, run_folder, run, instead);
+  require_unchanged(store, run);
+  require_same_data(run, run_folder, prepared.data, instead);
   const auto& checkpoint = prepared.checkpoint;
   const int64_t from_step = checkpoint ? checkpoint->step : 0;
   reserve_end_record(lock.fd());

@@ -13,11 +13,11 @@ FileLock lock_new_run(const RunFolder& folder) {
 }
 
 FileLock lock_to_continue(const Store& store, const RunFolder& folder, const RunRow& run,
-                          const std::string& new_run) {
+                          const std::string& instead) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder.path, ignored))
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
-                "); start a new run: " + new_run);
+                "); " + instead);
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
   throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
               "; stop it first");

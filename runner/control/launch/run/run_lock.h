@@ -17,10 +17,10 @@ namespace exprun {
 // Throws Error if somebody else has it.
 FileLock lock_new_run(const RunFolder& folder);
 
-// Throws Error that says where the run trains, or that its folder is gone; `new_run` is the command
-// that starts another.
+// Throws Error that says where the run trains, or that its folder is gone; `instead` is what to do
+// then.
 FileLock lock_to_continue(const Store& store, const RunFolder& folder, const RunRow& run,
-                          const std::string& new_run);
+                          const std::string& instead);
 
 // The lock of a run that has ended, so that nobody continues it meanwhile; nothing where its folder
 // is gone or somebody holds the lock: `is_free` tells them apart.
