@@ -61,6 +61,25 @@ class Signals(ExprunTest):
         shutil.rmtree(self.folder / "runs/data")
         self.assertIn("'text.txt' does not exist\n", self.exprun("resume", "@last", code=2).err)
 
+    def test_of_several_texts_one_may_be_gone(self):
+        (self.folder / "texts").mkdir()
+        for name in "ab":
+            shutil.copy(self.folder / "text.txt", self.folder / f"texts/{name}.txt")
+        command = (*ENDLESS, "path='texts/*.txt'")
+        self.stop(self.begin(*command), signal.SIGINT)
+        (self.folder / "texts/b.txt").unlink()
+        for again in (["resume", "@last"], command):
+            process = self.start(*again)
+            self.wait_for_step(self.last_saved() + 20, process)
+            said = self.stop(process, signal.SIGINT).err
+            self.assertIn(f"data: texts/b.txt is gone; {self.run_folder().name} continues with its prepared tokens\n", said)
+        self.assertEqual(len(list(self.folder.glob("runs/data/*/data.json"))), 1)
+        with open(self.folder / "texts/a.txt", "a") as text:
+            text.write("more")
+        said = self.exprun("--store", "./runs", "resume", "@last", "steps=200000000", code=1).err
+        self.assertIn("; texts/a.txt has changed since; texts/b.txt is gone), or", said)
+        self.assertTrue(said.endswith(f" or start a new run: exprun rerun {self.run_folder().name} steps=200000000 --store ./runs\n"), said)
+
     def test_a_closed_pipe_does_not_change_how_a_run_ends(self):
         for words in (["tiny.toml"], ["sweep", "tiny.toml", "lr=1e-3,1e-2"]):
             process = self.start(*words)

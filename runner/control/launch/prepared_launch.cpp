@@ -78,7 +78,7 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
-  if (run && has_errors(glance.problems))
+  if (run && (has_errors(glance.problems) || glance.fingerprint != run->data_fingerprint))
     if (auto kept = data_without_sources(*run, folder.run(run->folder)))
       glance = {{}, facts_of(*kept), std::move(kept), run->data_fingerprint};
   Diagnostics problems = glance.problems;

@@ -42,7 +42,7 @@ struct Trained {
 TEST_CASE("data of a run: files that have changed since are named as they are written now") {
   const Trained before(made_from("1", {file("a.txt", "x"), file("b.txt", "y")}));
   CHECK(before.difference(made_from("1", json::array({file("a.txt", "x")}))) == "");
-  CHECK(before.difference(made_from("2", {file("a.txt", "z"), file("b.txt", "y")})) ==
+  CHECK(before.difference(made_from("2", {file("a.txt", "z"), file("b.txt", "y")}), true) ==
         "a.txt has changed since");
   CHECK(before.difference(
             made_from("2", {file("texts/a.txt", "z"), file("/texts/b.txt", "z")}, "/"), true) ==
@@ -65,18 +65,33 @@ TEST_CASE("data of a run: they are enough where files are gone and none has chan
   CHECK_FALSE(enough(json::array()));
 }
 
+TEST_CASE("data of a run: files that are gone are named where no key says that others are meant") {
+  const TemporaryFolder texts;
+  texts.write("a.txt", "text");
+  const std::string there = texts.path().string();
+  const Trained before(made_from("1", {file("a.txt", "x"), file("b.txt", "y")}, there));
+  const PreparedData same_a = made_from("2", json::array({file("a.txt", "x")}), there);
+  const PreparedData other_a = made_from("2", json::array({file("a.txt", "z")}), there);
+  CHECK(changed_or_gone_sources(same_a, before.folder) == "b.txt is gone");
+  CHECK(before.difference(same_a) == "b.txt is gone");
+  CHECK(before.difference(other_a) == "a.txt has changed since; b.txt is gone");
+  CHECK(before.difference(other_a, true) == "a.txt has changed since");
+}
+
 TEST_CASE("data of a run: of many files some are named") {
   json then, now;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
     then.push_back(file(name, "x"));
     now.push_back(file(name, "y"));
   }
-  CHECK(Trained(made_from("1", then)).difference(made_from("2", now)) ==
+  CHECK(Trained(made_from("1", then)).difference(made_from("2", now), true) ==
         "a, b, c, d and 2 more have changed since");
 }
 
 TEST_CASE("data of a run: without a known file only keys may tell why they differ") {
-  const Trained before(made_from("1", json::array({file("a.txt", "x")})));
+  const TemporaryFolder texts;
+  texts.write("a.txt", "text");
+  const Trained before(made_from("1", json::array({file("a.txt", "x")}), texts.path().string()));
   const PreparedData others = made_from("2", json::array({file("b.txt", "x")}));
   CHECK(before.difference(others) == "its content differs");
   CHECK(before.difference(others, true) == "");

@@ -46,6 +46,19 @@ std::string some_of(const std::vector<std::string>& names) {
   return text;
 }
 
+// As they were written.
+std::vector<std::string> gone_among(const std::map<fs::path, Content>& contents) {
+  std::error_code ignored;
+  std::vector<std::string> gone;
+  for (const auto& [file, content] : contents)
+    if (!fs::exists(file, ignored)) gone.push_back(content.path);
+  return gone;
+}
+
+std::string are_gone(const std::vector<std::string>& names) {
+  return some_of(names) + (names.size() == 1 ? " is gone" : " are gone");
+}
+
 // Of very many files only some are known.
 bool names_all_sources(const PreparedData& data) {
   if (!data.made_from.is_object()) return false;
@@ -86,17 +99,14 @@ std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFol
   auto data = data_of_run(folder);
   if (!data || data->fingerprint != run.data_fingerprint || !are_there(*data)) return std::nullopt;
   if (!names_all_sources(*data)) return std::nullopt;
+  const auto contents = contents_of(*data);
+  const std::vector<std::string> gone = gone_among(contents);
+  if (gone.empty()) return std::nullopt;  // before large files are read
   std::error_code ignored;
-  std::vector<std::string> gone;
-  for (const auto& [file, content] : contents_of(*data)) {
-    if (!fs::exists(file, ignored))
-      gone.push_back(content.path);
-    else if (hash_file_hex(file) != content.hash)
-      return std::nullopt;
-  }
-  if (gone.empty()) return std::nullopt;
-  log_warning("data: " + some_of(gone) + (gone.size() == 1 ? " is gone; " : " are gone; ") +
-              run.folder + " continues with its prepared tokens");
+  for (const auto& [file, content] : contents)
+    if (fs::exists(file, ignored) && hash_file_hex(file) != content.hash) return std::nullopt;
+  log_warning("data: " + are_gone(gone) + "; " + run.folder +
+              " continues with its prepared tokens");
   return data;
 }
 
@@ -113,11 +123,21 @@ std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
   return some_of(names) + (names.size() == 1 ? " has changed since" : " have changed since");
 }
 
+std::string changed_or_gone_sources(const PreparedData& now, const RunFolder& folder) {
+  const auto before = data_of_run(folder);
+  if (!before || before->fingerprint == now.fingerprint) return "";
+  const std::string changed = changed_sources(now, folder);
+  const std::vector<std::string> gone = gone_among(contents_of(*before));
+  if (gone.empty()) return changed;
+  return (changed.empty() ? "" : changed + "; ") + are_gone(gone);
+}
+
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ) {
   if (run.data_fingerprint == now.fingerprint) return "";
-  const std::string sources = changed_sources(now, folder);
-  return sources.empty() && !keys_differ ? "its content differs" : sources;
+  if (keys_differ) return changed_sources(now, folder);
+  const std::string sources = changed_or_gone_sources(now, folder);
+  return sources.empty() ? "its content differs" : sources;
 }
 
 bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder) {

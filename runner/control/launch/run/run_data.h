@@ -33,8 +33,12 @@ std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder);
 // none has, and where nothing is known of them.
 std::string changed_sources(const PreparedData& now, const RunFolder& folder);
 
-// The same, or that the content differs, where the data are not those of `run`. Empty where they
-// are, and where keys of [dataset] say that they are others and no source is known to have changed.
+// The same with those that are gone: "a.txt has changed since; b.txt is gone".
+std::string changed_or_gone_sources(const PreparedData& now, const RunFolder& folder);
+
+// changed_sources(), those that are gone, or that the content differs, where the data are not those
+// of `run`. Empty where they are, and where keys of [dataset] say that they are others and no
+// source is known to have changed.
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ);
 
