@@ -31,11 +31,27 @@ std::string help_for_synonym(const KeySynonym& synonym, const std::string& table
          synonym.note + "?";
 }
 
-std::string help_for_key(const SchemaSet& schemas, const TablePlace& place,
-                         const std::string& key) {
+// What only an axis can have: several values, not a value of the key itself.
+bool is_of_several(const Value& value) {
+  const auto* const text = value.as<std::string>();
+  return text ? text->find_first_of(",(") != text->npos || text->find("..") != text->npos
+              : value.as<Array>() != nullptr || value.as<Table>() != nullptr;
+}
+
+// "lr", or "optimizer.lr" in quotes, that stands above [sweep.axes].
+bool is_meant_as_axis(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  if (place.path != "sweep" || !is_of_several(entry.value)) return false;
+  const bool is_path = entry.key.find('.') != entry.key.npos;
+  return is_path ? schema_at(schemas, {}, entry.key) != nullptr
+                 : !homes_of_key(schemas, entry.key).empty();
+}
+
+std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  const std::string& key = entry.key;
   if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
     return help_for_synonym(*here, place.path);
   if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
+  if (is_meant_as_axis(schemas, place, entry)) return "belongs in [sweep.axes]";
   const std::vector<std::string> others = homes_of_key(schemas, key);
   const std::string own = "[" + place.path + "] of ";  // the right table, of another type
   if (others.size() == 1 && others.front().starts_with(own))
@@ -77,7 +93,7 @@ Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const 
   if (in_recipe && entry.value.as<Table>() != nullptr) return unknown_table(place, entry);
   if (in_recipe) return key_outside(schemas, entry);
   return {entry.where, "unknown key " + quoted(entry.key) + " in [" + place.path + "]",
-          help_for_key(schemas, place, entry.key)};
+          help_for_key(schemas, place, entry)};
 }
 
 // A `type` that the kind does not have.

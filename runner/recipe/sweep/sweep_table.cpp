@@ -94,11 +94,25 @@ bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& sc
   return false;
 }
 
-// What is wrong in the rest of the recipe is said with every trial.
-Extended changed_files(const RecipeText& text, const SchemaSet& schemas) {
-  Diagnostics ignored;
+// Of overrides that change [sweep]: what is wrong in the others is said with every trial.
+Diagnostics errors_in_sweep(const RecipeText& text, const std::vector<std::string>& whole,
+                            const Diagnostics& all) {
+  Diagnostics errors;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (!key_of(whole[i]).starts_with("sweep.")) continue;
+    const std::string name = text.override_source(i)->name;
+    for (const Diagnostic& each : all)
+      if (each.severity == Severity::error && each.where.file && each.where.file->name == name)
+        errors.push_back(each);
+  }
+  return errors;
+}
+
+Extended changed_files(const RecipeText& text, const SchemaSet& schemas, Diagnostics& mistakes) {
+  Diagnostics found;
   Extended extended = extend_files(text, schemas);
-  apply_overrides(schemas, extended.root, text, ignored);
+  const auto whole = apply_overrides(schemas, extended.root, text, found);
+  mistakes = errors_in_sweep(text, whole, found);
   return extended;
 }
 
@@ -139,12 +153,15 @@ void require_a_space(const Table& root, Diagnostics& diagnostics) {
 }  // namespace
 
 bool has_sweep(const RecipeText& text, const SchemaSet& schemas) {
-  return changed_files(text, schemas).root.find("sweep") != nullptr;
+  Diagnostics ignored;
+  return changed_files(text, schemas, ignored).root.find("sweep") != nullptr;
 }
 
 std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas) {
-  Extended extended = changed_files(text, schemas);
-  if (extended.root.find("sweep") == nullptr) return std::nullopt;
+  Sweep sweep;
+  Extended extended = changed_files(text, schemas, sweep.mistakes);
+  if (extended.root.find("sweep") == nullptr)
+    return sweep.mistakes.empty() ? std::nullopt : std::optional(std::move(sweep));
   Diagnostics diagnostics;
   validate(schemas, extended.root, diagnostics);
   // The rest of the recipe is checked with every trial, and so are the keys of the axes.
@@ -153,7 +170,6 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   require_a_space(extended.root, diagnostics);
   complete(schemas, extended.root, {}, text.files.front()->name);
   add_chains(text, extended, diagnostics);
-  Sweep sweep;
   std::set<std::string> wrong;
   if (const Value* axes = valid_at(extended.root, "sweep.axes"))
     sweep.axes = axes_of(*axes->as<Table>(), wrong, diagnostics);
@@ -165,7 +181,7 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   sweep.metric_where = place_of(extended.root, "sweep.metric");
   sweep.goal = text_at(extended.root, "sweep.goal").value_or("");
   sweep.summary = text_at(extended.root, "sweep.summary").value_or("");
-  sweep.mistakes = std::move(diagnostics);
+  sweep.mistakes.insert(sweep.mistakes.end(), diagnostics.begin(), diagnostics.end());
   return sweep;
 }
 
