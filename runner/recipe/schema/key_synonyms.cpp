@@ -8,6 +8,7 @@ namespace {
 
 constexpr const char* kPeriod = ", as in \"100 steps\"";
 constexpr const char* kEpochs = ", as in \"3 epochs\"";
+constexpr const char* kFraction = ", a fraction of lr";
 constexpr const char* kBetas = ", as in [0.9, 0.95]";
 constexpr const char* kRanks = ", the number of processes: one per GPU";
 constexpr const char* kGlobal = ", the size of the global batch over all ranks and micro-batches";
@@ -37,6 +38,8 @@ constexpr KeySynonym kKeys[] = {
     {"per_device_train_batch_size", "batch.micro_batch", kMicro},
     {"gradient_accumulation_steps", "batch.micro_batch", kMicro},
     {"grad_accum_steps", "batch.micro_batch", kMicro},
+    {"grad_accum", "batch.micro_batch", kMicro},
+    {"micro_batch_size", "batch.micro_batch", kMicro},
     {"accumulate_grad_batches", "batch.micro_batch", kMicro},
     {"block_size", "model.context_length"},
     {"n_ctx", "model.context_length"},
@@ -69,7 +72,9 @@ constexpr KeySynonym kKeys[] = {
     {"rope_base", "model.position.rope_theta"},
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
-    {"min_lr", "schedule.min_lr_factor", ", a fraction of lr"},
+    {"min_lr", "schedule.min_lr_factor", kFraction},
+    {"lr_min", "schedule.min_lr_factor", kFraction},
+    {"eta_min", "schedule.min_lr_factor", kFraction},
     {"beta1", "optimizer.betas", kBetas},
     {"beta2", "optimizer.betas", kBetas},
     {"adam_beta1", "optimizer.betas", kBetas},
@@ -82,6 +87,7 @@ constexpr KeySynonym kKeys[] = {
     {"gradient_clipping", "optimizer.max_grad_norm"},
     {"gradient_clip_val", "optimizer.max_grad_norm"},
     {"clip_grad_norm", "optimizer.max_grad_norm"},
+    {"clip_grad", "optimizer.max_grad_norm"},
     {"max_norm", "optimizer.max_grad_norm"},
     {"max_iters", "run.steps"},
     {"max_steps", "run.steps"},
@@ -97,6 +103,7 @@ constexpr KeySynonym kKeys[] = {
     {"warmup_ratio", "schedule.warmup", kPeriod},
     {"lr_scheduler_type", "schedule.type", kSchedule},
     {"lr_scheduler", "schedule.type", kSchedule},
+    {"scheduler", "schedule.type", kSchedule},
     {"lr_decay_iters", "schedule.decay_until", kPeriod},
     {"eval_interval", "evaluation.val_loss.every", kPeriod},
     {"eval_every", "evaluation.val_loss.every", kPeriod},
@@ -142,6 +149,7 @@ constexpr KeySynonym kKeys[] = {
     {"resume", "", kResume},
     {"resume_from_checkpoint", "", kResume},
     {"data_path", "dataset.path"},
+    {"data_dir", "dataset.path"},
     {"train_file", "dataset.path"},
     {"wandb", "", kTracking},
     {"wandb_log", "", kTracking},
@@ -155,6 +163,7 @@ constexpr KeySynonym kKeys[] = {
     {"gradient_checkpointing", "model.checkpoint_activations"},
     {"r", "model.lora.rank"},
     {"lora_r", "model.lora.rank"},
+    {"lora_rank", "model.lora.rank"},
     {"lora_alpha", "model.lora.alpha"},
     {"lora_dropout", "model.lora.dropout"},
     {"target_modules", "model.lora.targets"},
@@ -172,6 +181,7 @@ constexpr KeySynonym kKeys[] = {
     {"torch_dtype", "precision.compute"},
     {"amp", "precision.compute", ", as in \"bf16\""},
     {"n_inner", "model.feed_forward_size"},
+    {"use_bias", "model.bias"},
     {"initializer_range", "model.initialization.std"},
     {"weight_tying", "model.tie_embeddings"},
     {"local_batch_size", "batch.micro_batch", kMicro},
@@ -201,6 +211,7 @@ constexpr KeySynonym kKeys[] = {
     {"model_name_or_path", "model.init_from"},
     {"pretrained_model_name_or_path", "model.init_from"},
     {"random_seed", "run.seed"},
+    {"ema_decay", "run.ema"},
 };
 
 }  // namespace
