@@ -1,6 +1,8 @@
 // Any SQL of the user, on a connection of its own that cannot write.
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "store/store_impl.h"
@@ -14,6 +16,9 @@ struct Finalize {
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 constexpr const char* kOnlyReads = "only statements that read are allowed, as SELECT";
+
+constexpr const char* kChanges[] = {"alter",  "create",  "delete", "drop",
+                                    "insert", "replace", "update"};
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error("query: " + reason, ExitCode::bad_recipe);
@@ -31,14 +36,24 @@ std::string views(sqlite3* database) {
   return listed(names);
 }
 
+// By its first word: of some of these SQLite has advice that is of no use here.
+bool is_written_to_change(const std::string& sql) {
+  constexpr const char* kSpaces = " \t\r\n";
+  std::string word = sql.substr(std::min(sql.size(), sql.find_first_not_of(kSpaces)));
+  word.resize(std::min(word.size(), word.find_first_of(kSpaces)));
+  return std::ranges::any_of(
+      kChanges, [&](const char* change) { return sqlite3_stricmp(word.c_str(), change) == 0; });
+}
+
 Statement prepare(sqlite3* database, const std::string& sql, const char** rest) {
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, rest) != SQLITE_OK) {
+    if (is_written_to_change(sql)) refuse(kOnlyReads);
     std::string problem = sqlite3_errmsg(database);
     if (problem.starts_with("no such table")) problem += "; the views are " + views(database);
     if (problem.starts_with("no such column"))
       problem += "; SELECT * FROM a view shows its columns; write strings in single quotes";
-    refuse(problem.starts_with("cannot modify ") ? kOnlyReads : problem);  // of a view
+    refuse(problem.starts_with("cannot modify ") ? kOnlyReads : problem);  // of a view, below WITH
   }
   return Statement(statement);
 }

@@ -80,6 +80,7 @@ std::string long_name(const std::string& names) {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage, description;
+  std::string on_more_words;
   std::string positionals, options, notes, codes, examples;  // lines of the help
   Places places;
   std::vector<CLI::Option*> never_empty;
@@ -138,7 +139,7 @@ struct Arguments::Impl {
   // CLI11 names what it could not place.
   [[noreturn]] void refuse_extras() const {
     const std::string extra = app.remaining().front();
-    if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'");
+    if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'" + on_more_words);
     refuse("unknown option '" + extra + "'" +
            advice_on_option(extra, command(), usage, places.option_names()));
   }
@@ -241,6 +242,11 @@ Arguments& Arguments::number(const std::string& names, std::optional<int64_t>& i
 
 Arguments& Arguments::example(const std::string& line, const std::string& what) {
   impl_->examples += "  " + line + '\n' + "      " + what + '\n';
+  return *this;
+}
+
+Arguments& Arguments::advice_on_more_words(const std::string& text) {
+  impl_->on_more_words = "; " + text;
   return *this;
 }
 

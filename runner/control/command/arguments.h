@@ -65,6 +65,8 @@ class Arguments {
   Arguments& number(const std::string& names, std::optional<int64_t>& into, const std::string& help,
                     int64_t least = 0);
   Arguments& example(const std::string& line, const std::string& what);
+  // What is said with a word too many.
+  Arguments& advice_on_more_words(const std::string& text);
   // A paragraph below the options.
   Arguments& note(const std::string& text);
   Arguments& exit_codes(const std::vector<ExitCode>& codes);

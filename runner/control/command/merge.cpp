@@ -1,4 +1,7 @@
 // exprun merge OTHER.db
+#include <fstream>
+#include <string_view>
+
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -14,6 +17,15 @@ namespace fs = std::filesystem;
 fs::path database_of(const std::string& what) {
   std::error_code ignored;
   return fs::is_directory(what, ignored) ? fs::path(what) / "exprun.db" : fs::path(what);
+}
+
+// By how such a file begins; one that cannot be read, or is empty, is the store's to refuse.
+bool is_database(const fs::path& file) {
+  constexpr std::string_view kBegin = "SQLite format 3";
+  std::string begin(kBegin.size(), ' ');
+  std::ifstream in(file, std::ios::binary);
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return in.gcount() == 0 || begin == kBegin;
 }
 
 // Its lock lies beside the other store; on another host nobody can tell, so it counts as running.
@@ -41,10 +53,12 @@ int run_merge(const Words& words, const Globals& globals) {
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
   const fs::path other = fs::absolute(database_of(what));
-  if (!fs::exists(other))
-    throw Error("merge: there is no store '" + what +
-                    "': give the file exprun.db of another one, or the folder that it lies in",
-                ExitCode::store_error);
+  const bool is_there = fs::exists(other);
+  if (!is_there || !is_database(other))
+    throw Error(
+        "merge: " + (is_there ? "'" + what + "' is no store" : "there is no store '" + what + "'") +
+            ": give the file exprun.db of another one, or the folder that it lies in",
+        ExitCode::store_error);
   Store store = open_store_to_write(globals.store);
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });

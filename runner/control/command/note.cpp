@@ -10,6 +10,7 @@ int run_note(const Words& words, const Globals& globals) {
   Arguments arguments("note RUN [TEXT]", "Adds a note to a run; exprun show RUN prints it too.");
   arguments.run_word(reference)
       .optional_word("TEXT", text, "the note (default: print the run's notes)")
+      .advice_on_more_words("put the text in quotes")
       .exit_codes(kFindsRuns)
       .example("exprun note @last 'loss spikes at step 2000'", "about the newest run");
   if (!arguments.parse(words)) return 0;

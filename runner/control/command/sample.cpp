@@ -213,6 +213,24 @@ int print_texts_as_json(const EvaluatedWeights& weights, PromptSource& source) {
   return code_of(accepted);
 }
 
+bool is_bare(const std::string& word) {
+  return word.find('=') == std::string::npos && sign_of(word).empty();
+}
+
+// Text without --prompt, which a shell may have split into words.
+void refuse_bare_prompt(const Words& settings) {
+  const auto first = std::find_if(settings.begin(), settings.end(), is_bare);
+  if (first == settings.end() ||
+      !without_blanks(settings, static_cast<size_t>(first - settings.begin())).empty())
+    return;
+  std::string prompt = *first;
+  for (auto next = first + 1; next != settings.end() && is_bare(*next); ++next)
+    prompt += ' ' + *next;
+  throw Error("sample: '" + *first + "' is not key=value; for a prompt write --prompt " +
+                  shell_quoted(prompt),
+              ExitCode::bad_recipe);
+}
+
 bool computes_in_bf16() {
   return gpu_offer().is_usable() || multiplies_in("bf16", processor_flags());
 }
@@ -278,11 +296,7 @@ int run_sample(const Words& words, const Globals& globals) {
       .example("exprun sample @last --prompts questions.txt --json", "for a script")
       .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
-  if (settings.size() == 1 && settings[0].find('=') == std::string::npos &&
-      sign_of(settings[0]).empty())
-    throw Error("sample: '" + settings[0] + "' is not key=value; for a prompt write --prompt " +
-                    shell_quoted(settings[0]),
-                ExitCode::bad_recipe);
+  refuse_bare_prompt(settings);
   require_overrides(settings, "sample");
   WeightsArgument weights("sample", word, step, tokenizer, globals);
   Words changes;

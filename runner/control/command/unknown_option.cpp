@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/command.h"
 #include "recipe/override_value.h"
@@ -105,6 +106,10 @@ std::string advice_on_option(const std::string& word, const std::string& command
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
     near = nearest(option, options);
+    if (!near && command == "tag")  // "-good" as the opposite of "good"
+      return "; to remove a tag, write " +
+             shell_quoted(word.substr(std::min(word.size(), word.find_first_not_of('-')))) +
+             " --remove";
   }
   return near ? "; did you mean '" + *near + "'?" : "";
 }

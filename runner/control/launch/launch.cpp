@@ -54,8 +54,8 @@ void say_what_comes_next(const Store& database, const RunRow& run, const LaunchR
   std::string next = "next:\n  exprun report" + store + "   compares the runs";
   const bool on_instructions = request.resolved.section("dataset").type() == "instruction";
   if (can_write_text(request.resolved))
-    next += "\n  exprun sample" + name + (on_instructions ? " --instruction" : "") + store +
-            "   generates text with it";
+    next += "\n  exprun sample" + name + (on_instructions ? " --instruction --prompt TEXT" : "") +
+            store + "   generates text with it";
   else
     next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that ended early has no need of more steps; other ranks are to be started by hand.

@@ -74,6 +74,18 @@ std::string new_run(const ForkOrigin& origin, const std::string& what, const std
          "=true to the command that runs the recipe";
 }
 
+// The weights that fit are those before its training.
+bool loses_adapter(const ForkOrigin& origin, const ResolvedRecipe& now) {
+  constexpr const char* kRank = "model.lora.rank";
+  return origin.recipe.find(kRank) != nullptr && now.find(kRank) == nullptr;
+}
+
+std::string run_with_merged_adapter(const ForkOrigin& origin) {
+  return "; `exprun export " + shell_quoted(origin.run.folder) +
+         " --huggingface DIR` merges the adapter into the weights; for a new run that begins with "
+         "them, add model.init_from=DIR to the command that runs the recipe";
+}
+
 json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
                    const std::string& data_fingerprint) {
   json state = parse_json<json>(read_file(origin.checkpoint.path / kStateFile));
@@ -133,12 +145,13 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
     said += "\nparameters:";
     add(said, of_model);
     const bool fits_in_part = !differences.at("has_other_shapes").get<bool>();
-    const std::string remedy = fits_in_part
-                                   ? new_run(origin, "the weights that fit", "init_partial")
-                               : only_adds_tokens(origin, resolved, dataset_info)
-                                   ? new_run(origin, "all weights and adds rows for the new tokens",
-                                             "init_resize_vocabulary")
-                                   : "";
+    const std::string remedy =
+        fits_in_part && loses_adapter(origin, resolved) ? run_with_merged_adapter(origin)
+        : fits_in_part ? new_run(origin, "the weights that fit", "init_partial")
+        : only_adds_tokens(origin, resolved, dataset_info)
+            ? new_run(origin, "all weights and adds rows for the new tokens",
+                      "init_resize_vocabulary")
+            : "";
     throw Error(said + "\na fork keeps the model" + remedy, ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) {
