@@ -22,6 +22,6 @@ endforeach()
 
 # The language of --where, without the commands that read it.
 exprun_fuzz_program(expression exprun_base)
-foreach(name cell expression filter)
+foreach(name cell expression dates filter)
   target_sources(fuzz_expression PRIVATE ${CMAKE_SOURCE_DIR}/runner/control/report/${name}.cpp)
 endforeach()
