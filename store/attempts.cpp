@@ -191,4 +191,70 @@ void archive_after(Connection& connection, int64_t run, int64_t from_step,
   Query(connection, "DELETE FROM checkpoint WHERE run = ? AND step > ?", run, from_step).run();
 }
 
+// What an attempt leaves. The row of a checkpoint comes after its folder, so a row means one that
+// can be used.
+
+void Store::record_checkpoint(const CheckpointRow& checkpoint) {
+  Connection& connection = *impl_->connection;
+  connection.write("record a checkpoint in", Connection::Durability::synced, [&] {
+    Query(connection,
+          "INSERT OR REPLACE INTO checkpoint (run, step, attempt, bytes, written_ms, folder) "
+          "VALUES (?, ?, ?, ?, ?, ?)",
+          checkpoint.run, checkpoint.step, checkpoint.attempt, checkpoint.bytes,
+          checkpoint.written_ms, checkpoint.folder)
+        .run();
+  });
+}
+
+void Store::forget_checkpoint(int64_t run, int64_t step) {
+  Connection& connection = *impl_->connection;
+  connection.write("forget a checkpoint in", Connection::Durability::written, [&] {
+    Query(connection, "DELETE FROM checkpoint WHERE run = ? AND step = ?", run, step).run();
+  });
+}
+
+std::vector<CheckpointRow> Store::checkpoints(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<CheckpointRow> rows;
+    Query query(connection,
+                "SELECT run, step, attempt, bytes, written_ms, folder FROM checkpoint "
+                "WHERE run = ? ORDER BY step",
+                run);
+    while (query.step()) {
+      rows.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
+                      query.integer(4), query.text(5)});
+    }
+    return rows;
+  });
+}
+
+void Store::record_event(const EventRow& event) {
+  Connection& connection = *impl_->connection;
+  connection.write("record an event in", Connection::Durability::written, [&] {
+    Query(connection,
+          "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
+          "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
+          event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
+          event.run)
+        .run();
+  });
+}
+
+std::vector<EventRow> Store::events(int64_t run) const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] {
+    std::vector<EventRow> rows;
+    Query query(connection,
+                "SELECT run, time_ms, level, kind, text, attempt FROM event WHERE run = ? "
+                "ORDER BY id",
+                run);
+    while (query.step()) {
+      rows.push_back({query.integer(0), query.integer(1), query.text(2), query.text(3),
+                      query.text(4), query.integer(5)});
+    }
+    return rows;
+  });
+}
+
 }  // namespace exprun

@@ -107,6 +107,7 @@ std::string differences_of(const Settings& there, const Settings& here) {
 // "eval/perplexity/loss of char-1a2b3c4d has other settings (...)"; "" if the store has no results
 // of these names that were measured otherwise.
 std::string conflict(const Store& store, const std::vector<Measurement>& measurements) {
+  if (measurements.empty()) return "";  // every run would be read for nothing
   for (const RunRow& run : store.runs()) {
     for (const EventRow& event : store.events(run.id)) {
       const auto there = measurement_of(event);

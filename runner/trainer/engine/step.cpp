@@ -8,18 +8,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/format_units.h"
 #include "base/random.h"
 #include "engine/device/cpu_memory.h"
-#include "engine/gradient_check.h"
+#include "engine/parameter.h"
 
 namespace exprun {
 namespace {
+
+// That backward reaches every parameter that is trained: a model has none that its forward does not
+// use, and only frozen ones get no gradient. Gradients are views that exist before backward, so
+// hooks tell which of them it really reached.
+class GradientCheck {
+ public:
+  // Watches the next backward; the destructor takes the hooks away again.
+  explicit GradientCheck(const ParameterList& parameters);
+  ~GradientCheck();
+  GradientCheck(const GradientCheck&) = delete;
+  GradientCheck& operator=(const GradientCheck&) = delete;
+
+  // Throws std::logic_error that names the parameters without a gradient.
+  void require_all() const;
+
+ private:
+  std::vector<Parameter> parameters_;  // that are trained
+  std::shared_ptr<std::vector<char>> reached_;
+  std::vector<unsigned> hooks_;
+};
+
+GradientCheck::GradientCheck(const ParameterList& parameters) {
+  for (const Parameter& parameter : parameters.items())
+    if (!parameter.is_frozen()) parameters_.push_back(parameter);
+  reached_ = std::make_shared<std::vector<char>>(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    hooks_.push_back(parameters_[i].tensor.register_hook(
+        [reached = reached_, i](const at::Tensor&) { reached->at(i) = true; }));
+}
+
+GradientCheck::~GradientCheck() {
+  for (size_t i = 0; i < hooks_.size(); ++i) parameters_[i].tensor.remove_hook(hooks_[i]);
+}
+
+void GradientCheck::require_all() const {
+  std::string missing;
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    if (!reached_->at(i)) missing += (missing.empty() ? "'" : ", '") + parameters_[i].name + "'";
+  if (missing.empty()) return;
+  throw std::logic_error("model: no gradient reached " + missing +
+                         ": its forward pass does not use it");
+}
 
 // Random numbers are a function of (seed, update, first sample of the micro-batch) alone.
 void seed_generator(at::Device device, int64_t seed, int64_t k, int64_t first_sample) {
