@@ -54,14 +54,15 @@ class BestCheckpoint(ExprunTest):
     def test_given_weights_that_only_get_worse_are_kept(self):
         self.exprun("tiny.toml")
         tuned = ("tiny.toml", "name=tuned", f"init_from=runs/{self.run_folder().name}/checkpoints/step_00000040", "lr=0.3",
-                 "steps=2000", "checkpoint.every=1000 steps")
+                 "steps=4000", "checkpoint.every=2000 steps")
         process = self.start(*tuned)
-        self.wait_until(lambda: self.rows("SELECT count(*) FROM run") == [(2,)] and self.last_step() >= 10, process)
+        saved = "SELECT step FROM checkpoint WHERE run = (SELECT max(run) FROM runs)"
+        self.wait_until(lambda: self.rows(saved) == [(0,)], process)
         kill(process)
         process.communicate()
         self.assertEqual(self.saved(), [0])
         self.exprun("resume", "@last")
-        self.assertEqual(self.saved(), [0, 1000, 2000])
+        self.assertEqual(self.saved(), [0, 2000, 4000])
         ((best,),) = self.rows("SELECT min FROM series JOIN runs USING (run) WHERE series.name = 'val/loss' AND "
                                "runs.name = 'tuned' AND min_step = 0")
         looked_at = json.loads(self.exprun("eval", "@last", "--step", "best", "--json").out)
