@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "store/database/connection.h"
 #include "store/metrics/metric_batch.h"
 #include "store/metrics/metric_journal.h"
@@ -36,8 +37,9 @@ class MetricSession {
   std::vector<SeriesName>& names() { return names_; }
   std::vector<MetricPoint>& points() { return points_; }  // what is not yet safe
 
-  // Makes points() safe, and gives a sign of life when one is due.
-  void store(bool last_chance = false);
+  // Makes points() safe, and gives a sign of life when one is due. What is not safe after the last
+  // chance is lost, and said to be.
+  void store(bool last_chance);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -48,6 +50,7 @@ class MetricSession {
   void begin_trouble(const std::string& reason);
   void end_trouble();
   void limit_memory();
+  void report_loss();
 
   std::filesystem::path file_;
   int64_t run_;
@@ -108,6 +111,7 @@ void MetricSession::store(bool last_chance) {
     begin_trouble(error.what());
     write_to_journal();
   }
+  if (last_chance) report_loss();
 }
 
 void MetricSession::write() {
@@ -160,6 +164,14 @@ void MetricSession::limit_memory() {
   points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(excess));
   if (dropped_ == 0) log_warning("store: memory for metrics is used up; the oldest are dropped");
   dropped_ += static_cast<int64_t>(excess);
+}
+
+void MetricSession::report_loss() {
+  const int64_t lost = dropped_ + static_cast<int64_t>(points_.size());
+  if (!in_trouble_ || lost == 0) return;
+  log_warning("store: " + pluralize(lost, "value") + " of metrics " + (lost == 1 ? "was" : "were") +
+              " lost: neither '" + file_.string() + "' nor '" + journal_->file().string() +
+              "' could be written");
 }
 
 // One producer, one consumer, fixed size. What is pushed together is seen together.

@@ -15,7 +15,7 @@ class MetricWriter {
  public:
   // Opens its own connection to the store for `run`.
   MetricWriter(const std::filesystem::path& store_file, int64_t run);
-  ~MetricWriter();  // writes what is left; does not throw
+  ~MetricWriter();  // writes what is left, warns of what is lost; does not throw
 
   // A series by name, made when first seen; cheap to keep. `timing`: see SeriesRow.
   using Series = uint32_t;
@@ -32,8 +32,8 @@ class MetricWriter {
   // The same from any thread, for what comes now and then: it takes a lock and memory.
   void post(int64_t step, std::span<const Point> points);
 
-  // Waits until everything pushed and posted is committed. Before a checkpoint is recorded and at
-  // the end.
+  // Waits until everything pushed and posted is committed, or in the journal if the store cannot
+  // take it, or kept in memory if neither can. Before a checkpoint is recorded and at the end.
   void flush();
 
  private:

@@ -12,35 +12,12 @@
 #include <string>
 
 #include "base/files/file.h"
+#include "support/standard_error.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
 
 namespace {
-
-std::string read_all(int fd) {
-  std::string text;
-  char buffer[4096];
-  for (ssize_t count; (count = ::read(fd, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(count));
-  return text;
-}
-
-// What `body` writes to standard error, a pipe.
-std::string through_pipe(const std::function<void()>& body) {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  if (::fork() == 0) {
-    ::dup2(ends[1], STDERR_FILENO);
-    body();
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  const std::string text = read_all(ends[0]);
-  ::close(ends[0]);
-  ::wait(nullptr);
-  return text;
-}
 
 // Says so where there is none: a container may lack /dev/pts.
 bool has_terminals() {

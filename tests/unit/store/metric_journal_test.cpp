@@ -7,11 +7,13 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <memory>
 
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
 #include "store/metrics/metric_writer.h"
 #include "support/file_size_limit.h"
+#include "support/standard_error.h"
 #include "tests/unit/store/store_fixture.h"
 
 using namespace exprun;
@@ -230,4 +232,23 @@ TEST_CASE("journal: a disk full to the last byte does not stop training") {
     CHECK(value_of(store, "PRAGMA integrity_check") == "ok");
   }
   CHECK(::umount(folder.path().c_str()) == 0);
+}
+
+TEST_CASE("journal: values that could be written nowhere are said to be lost") {
+  const DatabaseFolder folder;
+  Store(folder.database(), Store::Access::read_write).create_run(new_run("1a"));
+  const std::string said = through_pipe([&] {
+    auto writer = std::make_unique<MetricWriter>(folder.database(), 1);
+    const auto loss = writer->series("loss", false);
+    push(*writer, 1, 3, loss);
+    writer->flush();
+    const FileSizeLimit limit(1);
+    push(*writer, 4, 10, loss);
+    writer->flush();
+    writer.reset();
+  });
+  INFO(said);
+  CHECK(said.ends_with("exprun: warning: store: 7 values of metrics were lost: neither '" +
+                       folder.database().string() + "' nor '" + journal(folder, "1a").string() +
+                       "' could be written\n"));
 }
