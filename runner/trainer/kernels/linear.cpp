@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "engine/device/autotune.h"
+#include "engine/precision/precision.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"
 
@@ -40,6 +41,13 @@ void dot_products_bf16(const float* x, const void* weight, int64_t in, int64_t r
   dot_products(x, static_cast<const hwy::bfloat16_t*>(weight), in, rows, out);
 }
 
+void add_bf16(const void* more, int64_t count, float* sum) {
+  const auto* const from = static_cast<const hwy::bfloat16_t*>(more);
+  for_each_vector(count, [&](int64_t i, int64_t some) HWY_ATTR {
+    store_some(sum + i, hn::Add(load_some(sum + i, some), load_some(from + i, some)), some);
+  });
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace exprun
@@ -51,6 +59,7 @@ namespace {
 
 HWY_EXPORT(dot_products_fp32);
 HWY_EXPORT(dot_products_bf16);
+HWY_EXPORT(add_bf16);
 
 constexpr int64_t kGrain = 32768;  // weights that a thread takes at a time
 
@@ -122,9 +131,10 @@ Differentiable product(const at::Tensor& x, const at::Tensor& weight, const at::
   const auto matrix = flat(x);
   auto shape = x.sizes().vec();
   shape.back() = weight.size(0);
+  const auto factor = cast_weight(weight, x.scalar_type());
   // A frozen weight has no gradient, for which alone x is kept.
-  return {linear_forward(matrix, weight, bias).view(shape),
-          {weight.requires_grad() ? matrix : at::Tensor(), weight},
+  return {linear_forward(matrix, factor, bias).view(shape),
+          {weight.requires_grad() ? matrix : at::Tensor(), factor, weight},
           linear_gradients};
 }
 
@@ -138,18 +148,35 @@ bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tens
   return has_our_kernels() && x.is_cpu() && has_format && x.size(0) == 1 && is_plain;
 }
 
+// Adds to the gradient that a weight has, as backward would, but without widening `more` first.
+bool is_added_at_once(const at::Tensor& weight, const at::Tensor& more) {
+  const at::Tensor& sum = weight.is_leaf() ? weight.grad() : at::Tensor();
+  if (!sum.defined() || !sum.is_cpu() || !has_our_kernels()) return false;
+  if (sum.scalar_type() != at::kFloat || more.scalar_type() != at::kBFloat16) return false;
+  if (!sum.is_contiguous() || !more.is_contiguous()) return false;
+  auto* const to = sum.mutable_data_ptr<float>();
+  const auto* const from = more.const_data_ptr<at::BFloat16>();
+  at::parallel_for(0, sum.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_bf16)(from + begin, end - begin, to + begin);
+  });
+  return true;
+}
+
 }  // namespace
 
 Tensors linear_gradients(const Backward& given) {
-  const auto &x = given.kept[0], &weight = given.kept[1];
+  const auto &x = given.kept[0], &factor = given.kept[1], &weight = given.kept[2];
   const auto gradient = flat(given.gradient).contiguous();
   Tensors result(3);
   if (given.needed[0]) {
     auto shape = given.gradient.sizes().vec();
-    shape.back() = weight.size(1);
-    result[0] = linear_input_gradient(gradient, weight).view(shape);
+    shape.back() = factor.size(1);
+    result[0] = linear_input_gradient(gradient, factor).view(shape);
   }
-  if (given.needed[1]) result[1] = linear_weight_gradient(gradient, x);
+  if (given.needed[1]) {
+    const auto of_weight = linear_weight_gradient(gradient, x);
+    if (!is_added_at_once(weight, of_weight)) result[1] = of_weight.to(weight.scalar_type());
+  }
   if (given.needed.size() == 3 && given.needed[2]) result[2] = gradient.sum(0);
   return result;
 }

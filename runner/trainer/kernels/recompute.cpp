@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/precision/precision.h"
 #include "kernels/linear.h"
 
 namespace exprun {
@@ -50,7 +51,8 @@ Tensors gradients(const at::Tensor& value, const at::Tensor& of_value, const Ten
   Tensors wanted;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (needed[i]) wanted.push_back(inputs[i]);
-  const auto found = torch::autograd::grad({value}, wanted, {of_value});
+  // A weight whose gradient was added where it lies has none here.
+  const auto found = torch::autograd::grad({value}, wanted, {of_value}, std::nullopt, false, true);
   Tensors result(inputs.size());
   auto next = found.begin();
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -81,9 +83,9 @@ at::Tensor recomputed(const at::Tensor& x, const Tensors& parameters,
 
 namespace {
 
-// Kept are the inputs of `value`, and the weight.
+// Kept are the inputs of `value`, the weight as it is multiplied, and the weight.
 Tensors gradients_of_linear(const Function& value, const Backward& given) {
-  const size_t count = given.kept.size() - 1;
+  const size_t count = given.kept.size() - 2;
   const std::vector<bool> needed(given.needed.begin(),
                                  given.needed.begin() + static_cast<std::ptrdiff_t>(count));
   const bool reaches_inputs = std::find(needed.begin(), needed.end(), true) != needed.end();
@@ -99,7 +101,8 @@ Tensors gradients_of_linear(const Function& value, const Backward& given) {
   of_linear.insert(of_linear.end(), given.needed.begin() + static_cast<std::ptrdiff_t>(count),
                    given.needed.end());
   const auto matrix = again.detach().reshape({-1, again.size(-1)});
-  auto behind = linear_gradients({given.gradient, {matrix, given.kept[count]}, of_linear});
+  auto behind = linear_gradients(
+      {given.gradient, {matrix, given.kept[count], given.kept[count + 1]}, of_linear});
   Tensors result(count);
   if (reaches_inputs) result = gradients(again, behind[0], inputs, needed);
   result.insert(result.end(), behind.begin() + 1, behind.end());
@@ -117,9 +120,10 @@ at::Tensor linear_of_recomputed(const Tensors& inputs, const Function& value,
     const auto x = value(inputs);
     auto shape = x.sizes().vec();
     shape.back() = weight.size(0);
+    const auto factor = cast_weight(weight, x.scalar_type());
     Tensors kept = inputs;
-    kept.push_back(weight);
-    return {linear_forward(x.reshape({-1, x.size(-1)}), weight, bias).view(shape), std::move(kept),
+    kept.insert(kept.end(), {factor, weight});
+    return {linear_forward(x.reshape({-1, x.size(-1)}), factor, bias).view(shape), std::move(kept),
             [value](const Backward& given) { return gradients_of_linear(value, given); }};
   });
 }

@@ -161,8 +161,7 @@ Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
 }  // namespace
 
 at::Tensor Head::logits(const at::Tensor& hidden) const {
-  const auto all =
-      exprun::linear(hidden.to(compute), cast_weight(weight, compute)).narrow(-1, 0, vocab_size);
+  const auto all = exprun::linear(hidden.to(compute), weight).narrow(-1, 0, vocab_size);
   return capped(all.to(at::kFloat), softcap);
 }
 

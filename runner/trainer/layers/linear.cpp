@@ -31,11 +31,10 @@ Linear Linear::declare(ParameterList& parameters, const std::string& name, Shape
 
 at::Tensor Linear::operator()(const at::Tensor& x, bool training) const {
   const auto in = x.to(compute);
-  const auto out =
-      linear(in, cast_weight(weight, compute), bias.defined() ? cast_weight(bias, compute) : bias);
+  const auto out = linear(in, weight, bias.defined() ? cast_weight(bias, compute) : bias);
   if (!lora_a.defined()) return out;
-  const auto narrow = linear(at::dropout(in, lora_dropout, training), cast_weight(lora_a, compute));
-  return at::add(out, linear(narrow, cast_weight(lora_b, compute)), lora_scale);
+  const auto narrow = linear(at::dropout(in, lora_dropout, training), lora_a);
+  return at::add(out, linear(narrow, lora_b), lora_scale);
 }
 
 at::Tensor Linear::operator()(const Tensors& inputs, const Function& value, bool training) const {
@@ -44,8 +43,8 @@ at::Tensor Linear::operator()(const Tensors& inputs, const Function& value, bool
   if (!would_be_kept || lora_a.defined() || !inputs[0].is_cpu())
     return (*this)(value(inputs), training);
   return linear_of_recomputed(
-      inputs, [value, format = compute](const Tensors& in) { return value(in).to(format); },
-      cast_weight(weight, compute), bias.defined() ? cast_weight(bias, compute) : bias);
+      inputs, [value, format = compute](const Tensors& in) { return value(in).to(format); }, weight,
+      bias.defined() ? cast_weight(bias, compute) : bias);
 }
 
 }  // namespace exprun
