@@ -166,6 +166,20 @@ TEST_CASE("kernels: linear agrees with ATen's, forward and gradients, with and w
   CHECK(at::allclose(exprun::linear(x, weight), linear_reference(x, weight, {}), 1e-5, 1e-5));
 }
 
+TEST_CASE("kernels: the gradient of a weight that is multiplied in bf16 is added where it lies") {
+  const FreshChoices fresh;
+  const auto x = at::randn({30, 24}).to(at::kBFloat16), known = at::randn({17, 24});
+  const auto product = linear_weight_gradient(at::ones({30, 17}, x.options()), x);
+  with_each_instruction_set([&] {
+    const auto weight = leaf(at::randn({17, 24}));
+    weight.mutable_grad() = known.clone();
+    const auto* const place = weight.grad().const_data_ptr();
+    exprun::linear(x, weight).sum().backward();
+    CHECK(weight.grad().const_data_ptr() == place);
+    CHECK(at::equal(weight.grad(), known + product));
+  });
+}
+
 TEST_CASE("kernels: one row through a linear layer is what a double product gives") {
   with_each_instruction_set([] {
     for (const int64_t in : {1, 5, 8, 64, 771})
