@@ -174,6 +174,17 @@ class Report(ExprunTest):
                 self.assertEqual(group[metric + "_n"], 3)
         self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\A *lr  runs +best val/loss .*\n *0\.01 +3 +\d\.\d+ ± 0\.\d+ \(3\) ")
 
+    def test_a_point_with_a_missing_seed_stands_last_in_every_table_of_a_sweep(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=6")
+        ((missing,),) = self.rows("SELECT folder FROM runs WHERE run IN (SELECT run FROM parameters WHERE path = 'optimizer.lr' AND value = 0.01) "
+                                  "AND seed = 2")
+        words = ("report", "--sweep", "1", "--json")
+        better = [0.01, 0.001]
+        self.assertEqual([row["optimizer.lr"] for row in json.loads(self.exprun(*words).out)], better)
+        self.exprun("rm", missing)
+        self.assertEqual([row["optimizer.lr"] for row in json.loads(self.exprun(*words).out)], better[::-1])
+        self.assertEqual([point["changes"] for point in json.loads(self.exprun("sweep", "show", "--json").out)["seeds"]], ["lr=1e-3", "lr=1e-2"])
+
     def test_metrics_order_columns_and_rows(self):
         for seed in (1, 2):
             self.exprun("tiny.toml", f"seed={seed}", "steps=4")

@@ -154,8 +154,10 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
         refuse_report(
             "--sparkline shows the curve of one run, and a row is a group of them here; leave it "
             "out, or show the runs of a sweep with --each-run");
-      return {columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs()), false,
-              criterion, groups};
+      const auto groups_are = named || asked.sweep.empty() ? GroupsAre::any : GroupsAre::points;
+      return {
+          columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs(), groups_are),
+          false, criterion, groups};
     }
   }
   return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true, criterion};
@@ -199,11 +201,9 @@ std::optional<size_t> sorting_column(const Store& store, const std::vector<Repor
 }
 
 std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked) {
-  const size_t count = rows.columns.front().cells.size();
-  const std::vector<Cell> equal(by ? 0 : count);
-  const std::vector<Cell>& cells = by ? rows.columns[*by].cells : equal;
-  const bool highest_first = by && rows.columns[*by].goal == Goal::highest;
-  auto order = sorted_order(cells, highest_first != asked.reverse);
+  const ComparedColumn equal{{}, std::vector<Cell>(rows.columns.front().cells.size())};
+  const ComparedColumn& column = by ? rows.columns[*by] : equal;
+  auto order = column.order((column.goal == Goal::highest) != asked.reverse);
   if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
   return order;
 }

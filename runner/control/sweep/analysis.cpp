@@ -283,11 +283,12 @@ std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points, bo
   if (!has_replicate) return replicates;
   for (const auto& [point, values] : scores)
     replicates.push_back({axis_values(point), spread_of(values)});
-  std::stable_sort(replicates.begin(), replicates.end(), [&](const auto& a, const auto& b) {
-    if (a.spread.count != b.spread.count) return a.spread.count > b.spread.count;
-    return maximize ? a.spread.mean > b.spread.mean : a.spread.mean < b.spread.mean;
-  });
-  return replicates;
+  std::vector<Spread> spreads;
+  for (const Replicates& each : replicates) spreads.push_back(each.spread);
+  std::vector<Replicates> best_first;
+  for (const size_t place : ranked(spreads, maximize))
+    best_first.push_back(std::move(replicates[place]));
+  return best_first;
 }
 
 AxisColumns::AxisColumns(const std::vector<AxisValues>& points) {

@@ -47,8 +47,7 @@ struct Replicates {
   AxisValues point;  // empty where nothing else varies
   Spread spread;
 };
-// Those with the most replicates first, of these the best by their means; empty where there is no
-// replicate.
+// As ranked(); empty where there is no replicate.
 std::vector<Replicates> replicates_of(const std::vector<ScoredPoint>& points, bool maximize);
 
 // The axes as columns of a table of points.

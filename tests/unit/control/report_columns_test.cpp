@@ -280,6 +280,23 @@ TEST_CASE("report: what a group means are its finished runs, or all where none h
         "0.2     2    5.0 ± 1.4 (2)    5.1 ± 1.4 (2)              0 of 2 finished\n");
 }
 
+TEST_CASE("report: a sweep's point with a missing seed stands behind those that have all") {
+  std::vector<ReportedRun> runs;
+  for (const double best : {1.0, 1.0, 2.0, 3.0, 0.5}) runs.push_back(reported(1, best));
+  for (const size_t run : {1, 4}) runs[run].run.state = RunState::killed;
+  const auto by = lr({"0.1", "0.1", "0.2", "0.2", "0.3"});
+  const auto groups = groups_of(by, runs.size());
+  const auto columns = [&](GroupsAre groups_are) {
+    return columns_of_groups(runs, groups, by, usual_metrics(runs), false, groups_are);
+  };
+  using Places = std::vector<size_t>;
+  CHECK(columns(GroupsAre::any)[2].order(false) == Places{2, 0, 1});
+  CHECK(columns(GroupsAre::points)[2].order(false) == Places{1, 0, 2});
+  const auto table = table_of(columns(GroupsAre::points), {1, 0, 2});
+  CHECK(table.rows[0][2].tone == Tone::best);
+  CHECK(table.rows[2][2].tone != Tone::best);
+}
+
 TEST_CASE("report: mean and deviation as they are computed with all digits at hand") {
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> value(0, 3);

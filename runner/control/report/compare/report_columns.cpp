@@ -70,15 +70,11 @@ void mark_best(ComparedColumn& metric) {
     return number && std::isfinite(*number);
   };
   if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
-  Cell* best = nullptr;
-  for (Cell& cell : metric.cells) {
-    if (!finite(cell)) continue;
-    const bool better =
-        best && (metric.goal == Goal::lowest ? *cell.as_number() < *best->as_number()
-                                             : *cell.as_number() > *best->as_number());
-    if (!best || better) best = &cell;
-  }
-  best->tone = Tone::best;
+  for (const size_t place : metric.order(metric.goal == Goal::highest))
+    if (finite(metric.cells[place])) {
+      metric.cells[place].tone = Tone::best;
+      return;
+    }
 }
 
 }  // namespace
@@ -86,6 +82,10 @@ void mark_best(ComparedColumn& metric) {
 bool ComparedColumn::has_values() const {
   return std::any_of(cells.begin(), cells.end(),
                      [](const Cell& cell) { return cell.value.index() != 0; });
+}
+
+std::vector<size_t> ComparedColumn::order(bool highest_first) const {
+  return ranks.empty() ? sorted_order(cells, highest_first) : ranked(ranks, highest_first);
 }
 
 bool is_parameter(const Column& column) {

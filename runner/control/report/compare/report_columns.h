@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "control/report/compare/criterion.h"
+#include "control/report/compare/spread.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 
@@ -33,14 +34,17 @@ constexpr size_t kWidestCell = 48;  // columns of a terminal, for texts that may
 
 struct ComparedColumn {
   Column column;
-  std::vector<Cell> cells;    // one for each run or group
-  Goal goal = Goal::none;     // of a metric: which of its values is best
-  bool averaged = true;       // groups have it
-  std::string series = {};    // of a metric: whose values they are
-  bool if_different = false;  // it stays only where the rows that are shown differ in it
+  std::vector<Cell> cells;         // one for each run or group
+  Goal goal = Goal::none;          // of a metric: which of its values is best
+  bool averaged = true;            // groups have it
+  std::string series = {};         // of a metric: whose values they are
+  std::vector<Spread> ranks = {};  // of a sweep's points, which are ranked() by them
+  bool if_different = false;       // it stays only where the rows that are shown differ in it
 
   bool is_metric() const { return !series.empty(); }
   bool has_values() const;  // of any run
+  // The places of the cells, the lowest or the highest first.
+  std::vector<size_t> order(bool highest_first) const;
 };
 
 // What every table calls the value of a criterion and its step: "val_loss_best" with the title

@@ -23,25 +23,30 @@ Cell states_cell(const std::vector<ReportedRun>& runs, const std::vector<size_t>
   return Cell::word(std::to_string(finished) + " of " + std::to_string(group.size()) + " finished");
 }
 
-// The finished runs, as a sweep ranks them: what a run had when it diverged or stopped would drown
-// them. All where none has finished.
-std::vector<size_t> averaged_runs(const std::vector<ReportedRun>& runs,
-                                  const std::vector<size_t>& group) {
-  std::vector<size_t> finished;
-  for (const size_t run : group)
-    if (runs[run].run.state == RunState::finished) finished.push_back(run);
-  return finished.empty() ? group : finished;
-}
+struct GroupSpread {
+  Spread spread;
+  size_t finished = 0;  // of the runs with a value
+};
 
-Spread spread_of(const ComparedColumn& metric, const std::vector<size_t>& averaged) {
-  std::vector<double> values;
-  for (const size_t run : averaged)
-    if (const auto value = metric.cells[run].as_number()) values.push_back(*value);
-  return exprun::spread_of(std::move(values));
+// Of the finished runs, as a sweep ranks them: what a run had when it diverged or stopped would
+// drown them. Of all where none has finished.
+GroupSpread spread_of(const std::vector<ReportedRun>& runs, const std::vector<size_t>& group,
+                      const ComparedColumn& metric) {
+  std::vector<double> of_all, of_finished;
+  bool any_finished = false;
+  for (const size_t run : group) {
+    const bool finished = runs[run].run.state == RunState::finished;
+    any_finished |= finished;
+    const auto value = metric.cells[run].as_number();
+    if (value) of_all.push_back(*value);
+    if (value && finished) of_finished.push_back(*value);
+  }
+  const size_t finished = of_finished.size();
+  return {exprun::spread_of(std::move(any_finished ? of_finished : of_all)), finished};
 }
 
 void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
-                 const std::vector<Spread>& spreads, bool for_programs) {
+                 const std::vector<GroupSpread>& spreads, bool for_programs, GroupsAre groups_are) {
   ComparedColumn mean{metric.column, {}, metric.goal, true, metric.series};
   ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
   ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
@@ -50,6 +55,8 @@ void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& met
     mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
     deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
     count.cells.push_back(Cell::integer(static_cast<int64_t>(spread.count)));
+    if (groups_are == GroupsAre::points)
+      mean.ranks.push_back({spread.mean, spread.deviation, finished});
   }
   columns.push_back(std::move(mean));
   if (!for_programs) return;
@@ -79,7 +86,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
                                               const std::vector<std::vector<size_t>>& groups,
                                               const std::vector<ComparedColumn>& by,
                                               const std::vector<ComparedColumn>& metrics,
-                                              bool for_programs) {
+                                              bool for_programs, GroupsAre groups_are) {
   std::vector<ComparedColumn> columns;
   for (const ComparedColumn& parameter : by) {
     ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
@@ -93,10 +100,9 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   columns.push_back(std::move(sizes));
   for (const ComparedColumn& metric : metrics) {
     if (!metric.averaged) continue;
-    std::vector<Spread> spreads;
-    for (const auto& group : groups)
-      spreads.push_back(spread_of(metric, averaged_runs(runs, group)));
-    add_spreads(columns, metric, spreads, for_programs);
+    std::vector<GroupSpread> spreads;
+    for (const auto& group : groups) spreads.push_back(spread_of(runs, group, metric));
+    add_spreads(columns, metric, spreads, for_programs, groups_are);
   }
   ComparedColumn states{{"state", "state", false, kPriorityState}, {}};
   for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));

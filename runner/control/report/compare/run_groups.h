@@ -12,7 +12,10 @@ namespace exprun {
 // and runs in the order of the runs.
 std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs);
 
-// The parameters of each group, how many runs it has, its metrics and how its runs stand. A metric
+// Groups may be the points of a sweep, each with its seeds: those are ranked().
+enum class GroupsAre { any, points };
+
+// What each group has in common, how many runs it has, its metrics and how its runs stand. A metric
 // is averaged over the finished runs that have a value of it, over all where none has finished. For
 // programs a metric is three columns: KEY (the
 // mean), KEY_std and KEY_n.
@@ -20,6 +23,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
                                               const std::vector<std::vector<size_t>>& groups,
                                               const std::vector<ComparedColumn>& by,
                                               const std::vector<ComparedColumn>& metrics,
-                                              bool for_programs);
+                                              bool for_programs,
+                                              GroupsAre groups_are = GroupsAre::any);
 
 }  // namespace exprun

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/format_units.h"
+#include "control/report/cell.h"
 
 namespace exprun {
 namespace {
@@ -63,6 +64,15 @@ Spread spread_of(std::vector<double> values) {
   spread.deviation = std::sqrt(squares / (n - 1));
   if (values.size() < 2) spread.deviation = std::numeric_limits<double>::quiet_NaN();
   return spread;
+}
+
+std::vector<size_t> ranked(const std::vector<Spread>& points, bool highest_first) {
+  std::vector<Cell> means;
+  for (const Spread& point : points) means.push_back(Cell::number(point.mean));
+  std::vector<size_t> places = sorted_order(means, highest_first);
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t i, size_t j) { return points[i].count > points[j].count; });
+  return places;
 }
 
 std::string mean_text(const Spread& spread) {
