@@ -1,14 +1,17 @@
 #include "control/command/run_values.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/clock.h"
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
+#include "recipe/schema/table_schema.h"
 
 namespace exprun {
 namespace {
@@ -61,6 +64,16 @@ std::vector<std::string> paths_named(const std::string& name, std::vector<std::s
   if (std::find(paths.begin(), paths.end(), name) != paths.end()) return {name};
   std::erase_if(paths, [&](const std::string& path) { return !path.ends_with('.' + name); });
   return preferred_paths(std::move(paths));
+}
+
+// Of a key that a recipe may have, and no run's has; nothing for any other name.
+std::optional<RunValues> values_of_unused_key(const Runs& runs, const std::string& name) {
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const auto paths = matching_paths(schemas, {}, name);
+  if (paths.empty() || is_table(*schema_at(schemas, {}, paths.front()))) return std::nullopt;
+  static std::set<std::string> said;  // once: a page that is rewritten asks again and again
+  if (said.insert(name).second) log_info("no run has the parameter '" + name + "'");
+  return RunValues{std::vector<Cell>(runs.size())};
 }
 
 // The path or series that a word of other tools, or the last part of a series, stands for; else the
@@ -191,6 +204,7 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
     if (found.size() > 1) refuse_several(store, name.name, found, where);
     if (found.size() == 1) return parameter_values(store, runs, found.front());
     if (auto values = series_values(store, runs, name)) return *values;
+    if (auto values = values_of_unused_key(runs, name.name)) return *values;
     refuse_unknown(store, name.name, paths, where);
   }
   if (auto values = series_values(store, runs, name)) return *values;

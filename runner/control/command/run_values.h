@@ -24,8 +24,9 @@ std::vector<Extent> parts_of_list(const std::string& list);
 std::string text_of(const SourceFile& source, Extent part);
 
 // A plain name is a column of ls, else a parameter by its path or its end ("lr"), else the last
-// value of a series, which may be written as val_loss too. Throws RecipeError at `where` if it is
-// none of them, or several.
+// value of a series, which may be written as val_loss too, else a key that a recipe may have,
+// though no run's has it, which is said. Throws RecipeError at `where` if it is none of them, or
+// several.
 RunValues values_of(const Store& store, const std::vector<ReportedRun>& runs, const ValueName& name,
                     const SourceSpan& where);
 

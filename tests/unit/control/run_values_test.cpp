@@ -119,6 +119,14 @@ TEST_CASE("where: a key is one of the whole store, and is looked at when no run 
         "    ^^^ did you mean 'lr'?\n");
 }
 
+TEST_CASE("where: a key that a recipe may have, and no run's has, is no mistake") {
+  const Scene scene;
+  CHECK(scene.kept({"optimizer.momentum > 0.5"}) == "");
+  CHECK(scene.kept({"momentum > 0.5"}) == "");
+  CHECK(scene.kept({"not has(momentum) and lr < 0.1"}) == "ab");
+  CHECK(scene.kept({"evaluation.perplexity.path = a.txt"}) == "");
+}
+
 TEST_CASE("where: series by their last, lowest and highest value, and columns of ls") {
   const Scene scene;
   CHECK(scene.kept({"val/loss<=3"}) == "a");
