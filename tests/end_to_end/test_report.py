@@ -98,6 +98,16 @@ class Names(MadeRuns):
             rows = json.loads(self.exprun("report", "--metric", name, "--json").out)
             self.assertEqual([row[name] for row in rows], [1.0, 2.0, 3.0, 4.0])
 
+    def test_groups_by_columns_of_ls(self):
+        self.change_store("UPDATE attempt SET state = 'failed' WHERE run = 4")
+        by_state = json.loads(self.exprun("report", "--group-by", "state", "--json").out)
+        self.assertEqual([(row["state"], row["runs"], row["val_loss_best"]) for row in by_state], [("failed", 1, 0.5), ("finished", 3, 1.75)])
+        self.assertEqual(self.heading("report", "--group-by", "lr,state")[:3], ["lr", "state", "runs"])
+        self.assertEqual(self.heading("report", "--group-by", "lr")[-1], "state")
+        self.assertEqual(self.heading("report", "--group-by", "name,sweep")[:3], ["name", "sweep", "runs"])
+        self.assertIn("eval/quiz/points\n    ^^^^^^^^^^^^^^^^ give parameters (lr) or columns of ls (state, name, sweep)\n",
+                      self.exprun("report", "--group-by", "eval/quiz/points", code=2).err)
+
     def test_parameters_are_those_that_differ_in_the_rows_that_are_shown(self):
         # The best three have the learning rates 1e-2, 1e-3 and 1e-3; the best two of those below differ in their layers.
         words = ("report", "--where", "lr<1e-2", "--top", "2")

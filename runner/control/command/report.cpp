@@ -45,9 +45,9 @@ void declare(AskedReport& asked, Arguments& arguments) {
       .flag("--reverse", asked.reverse, "sort the other way around")
       .number("--top", asked.top, "show the first N rows only", 1)
       .option("--group-by", "A,B", asked.group_by,
-              "one row for each combination of values of these parameters, with mean ± standard "
-              "deviation (number of runs) of the metrics: over the runs that finished, or over all "
-              "if none did")
+              "one row for each combination of values of these parameters or columns of ls, with "
+              "mean ± standard deviation (number of runs) of the metrics: over the runs that "
+              "finished, or over all if none did")
       .flag("--over-seeds", asked.over_seeds,
             "one row for all runs that differ only in run.seed; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")

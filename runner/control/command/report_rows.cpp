@@ -1,9 +1,11 @@
 #include "control/command/report_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "control/command/recorded_criterion.h"
 #include "control/report/compare/run_groups.h"
@@ -106,20 +108,28 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   return by_entropy(parameter_columns(paths, std::move(cells), all));
 }
 
-// What --group-by names.
+// What --group-by names: parameters, then columns of ls, of which a run's state is one.
 std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<ReportedRun>& runs,
                                          const Words& lists) {
   std::vector<std::string> paths;
   std::vector<std::vector<Cell>> cells;
+  std::vector<ComparedColumn> of_ls;
   for (const std::string& list : lists) {
     const auto source = source_of("--group-by", list);
     for (const Extent part : parts_of_list(list)) {
       const std::string name = text_of(*source, part);
+      if (!path_of_parameter(store, name))
+        if (auto values = ls_cells(runs, name, now_ms())) {
+          of_ls.push_back({{name, name, all_numbers(values->cells)}, std::move(values->cells)});
+          continue;
+        }
       paths.push_back(parameter_named(store, name, span_of(source, part.begin, part.size)));
       cells.push_back(parameter_values(store, runs, paths.back()).cells);
     }
   }
-  return parameter_columns(paths, std::move(cells), true);
+  std::vector<ComparedColumn> groups = parameter_columns(paths, std::move(cells), true);
+  std::move(of_ls.begin(), of_ls.end(), std::back_inserter(groups));
+  return groups;
 }
 
 bool is_seed(const ComparedColumn& column) {

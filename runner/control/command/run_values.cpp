@@ -188,7 +188,11 @@ std::string parameter_named(const Store& store, const std::string& name, const S
   if (found.size() == 1) return found.front();
   std::vector<std::string> names;
   add_parameters(names, paths);
-  throw RecipeError(where, "no run has a parameter '" + name + "'", meant(name, std::move(names)));
+  for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
+  const std::string near = meant(name, std::move(names));
+  throw RecipeError(
+      where, "no run has a parameter '" + name + "'",
+      !near.empty() ? near : "give parameters (lr) or columns of ls (state, name, sweep)");
 }
 
 RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {

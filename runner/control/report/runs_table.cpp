@@ -172,6 +172,11 @@ const std::vector<RunColumn>& run_columns() {
       {{"uid", "uid"},
        "its identity in every store",
        [](const Run& each, int64_t) { return Cell::word(each.run.uid); }},
+      {{"sweep", "sweep", true},
+       "the number of the sweep that began it",
+       [](const Run& each, int64_t) {
+         return each.run.sweep_id ? Cell::integer(*each.run.sweep_id) : Cell::none();
+       }},
       {{"attempt", "attempt", true},
        "1, and one more with each resume",
        [](const Run& each, int64_t) { return Cell::integer(each.run.attempt); }},

@@ -50,7 +50,7 @@ void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& met
   ComparedColumn mean{metric.column, {}, metric.goal, true, metric.series};
   ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
   ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
-  for (const Spread& spread : spreads) {
+  for (const auto& [spread, finished] : spreads) {
     const bool some = spread.count > 0, several = spread.count > 1;
     mean.cells.push_back(some ? Cell::number(spread.mean, to_string(spread)) : Cell::none());
     deviation.cells.push_back(several ? Cell::number(spread.deviation) : Cell::none());
@@ -104,6 +104,8 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
     for (const auto& group : groups) spreads.push_back(spread_of(runs, group, metric));
     add_spreads(columns, metric, spreads, for_programs, groups_are);
   }
+  const auto is_by_state = [](const ComparedColumn& each) { return each.column.key == "state"; };
+  if (std::any_of(by.begin(), by.end(), is_by_state)) return columns;
   ComparedColumn states{{"state", "state", false, kPriorityState}, {}};
   for (const auto& group : groups) states.cells.push_back(states_cell(runs, group));
   columns.push_back(std::move(states));
