@@ -287,16 +287,24 @@ Goal newest_goal(Connection& connection) {
   return goal;
 }
 
-std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
+std::vector<int64_t> ids_best_first(Connection& connection) {
   const Goal goal = newest_goal(connection);
   const std::string value = goal.maximize ? "s.max" : "s.min";
-  return select_runs(connection,
-                     where +
-                         "AND run = (SELECT s.run FROM series AS s JOIN run AS r "
-                         "ON r.id = s.run AND r.removed_ms IS NULL WHERE s.name = ? AND " +
-                         value + " IS NOT NULL ORDER BY " + value + (goal.maximize ? " DESC" : "") +
-                         ", s.run LIMIT 1)",
-                     goal.metric);
+  std::vector<int64_t> ids;
+  Query query(
+      connection,
+      "SELECT s.run FROM series AS s JOIN run AS r ON r.id = s.run AND r.removed_ms IS NULL "
+      "WHERE s.name = ? AND " +
+          value + " IS NOT NULL ORDER BY " + value + (goal.maximize ? " DESC" : "") + ", s.run",
+      goal.metric);
+  while (query.step()) ids.push_back(query.integer(0));
+  return ids;
+}
+
+std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
+  const std::vector<int64_t> ids = ids_best_first(connection);
+  if (ids.empty()) return {};
+  return select_runs(connection, where + "AND run = ?", ids.front());
 }
 
 std::vector<RunRow> exact(Connection& connection, const std::string& reference,
@@ -353,6 +361,11 @@ std::string advice(Connection& connection, const std::string& reference, Store::
 }
 
 }  // namespace
+
+std::vector<int64_t> Store::runs_best_first() const {
+  Connection& connection = *impl_->connection;
+  return connection.guarded("read", [&] { return ids_best_first(connection); });
+}
 
 RunRow Store::find_run(const std::string& reference, Among among) const {
   Connection& connection = *impl_->connection;

@@ -68,6 +68,8 @@ class Store {
   // ExitCode::no_such_run that lists the nearest, or the runs that a prefix could mean.
   enum class Among { kept, removed };
   RunRow find_run(const std::string& reference, Among among = Among::kept) const;
+  // The ids of all runs that "@best" compares, the best first.
+  std::vector<int64_t> runs_best_first() const;
 
   std::string recipe_json(int64_t run) const;
   std::string resolved_toml(int64_t run) const;

@@ -342,6 +342,21 @@ class Housekeeping(ExprunTest):
         self.exprun("export", run, "--tensorboard", "board")
         self.exprun("rerun", run)
 
+    def test_best_is_a_run_whose_folder_is_here_where_that_is_needed(self):
+        self.exprun("tiny.toml", "run.steps=2")
+        (own,) = self.names()
+        self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")
+        self.exprun("merge", "elsewhere")
+        (best,) = set(self.names()) - {own}
+        said = f"exprun: @best: {best} is better, but its folder is not in this store; taking {own}\n"
+        for words in (("logs", "@best"), ("export", "@best", "--huggingface", "out"), ("sample", "@best", "tokens=1"),
+                      ("eval", "@best"), ("data", "head", "--run", "@best", "--step", "1")):
+            with self.subTest(words=words):
+                self.assertIn(said, self.exprun(*words).err)
+        self.assertIn(said, self.exprun("fork", "@best", "run.steps=4").err)
+        self.assertIn(said.partition(own)[0], self.exprun("tiny.toml", "name=warm", "run.steps=1", "init_from=@best").err)
+        self.assertIn(best, self.exprun("show", "@best").out)
+
     def test_a_merged_run_does_not_hide_the_own_one_of_its_recipe(self):
         self.exprun("--store", "elsewhere", "tiny.toml")
         self.exprun("merge", "elsewhere")

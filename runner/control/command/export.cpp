@@ -90,7 +90,7 @@ struct Exported {
 Exported exported(const Store& store, const std::string& reference, const FolderRequest& request,
                   const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("export", request.step);
-  RunRow run = find_run(store, globals.store, reference);
+  RunRow run = find_run_for_folder(store, globals.store, reference);
   require_run_folder(globals.store, run.folder, "export");
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());

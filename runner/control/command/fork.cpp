@@ -49,7 +49,7 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
                const AttemptBegun& begun, const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
-  const RunRow run = find_run(store, globals.store, words.reference);
+  const RunRow run = find_run_for_folder(store, globals.store, words.reference);
   require_run_folder(globals.store, run.folder, "fork");
   if (!joined) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);

@@ -97,7 +97,7 @@ int run_logs(const Words& words, const Globals& globals) {
       .example("exprun logs @last -f", "as it is written");
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
+  const RunRow run = find_run_for_folder(store, globals.store, reference);
   require_run_folder(globals.store, run.folder, "logs");
   const RunFolder folder = globals.store.run(run.folder);
   RunLog log(folder, static_cast<int>(rank));

@@ -93,7 +93,7 @@ Performed resume(const std::string& reference, const Words& overrides,
                  const std::optional<JoinedRank>& joined, const AttemptBegun& begun,
                  const Globals& globals) {
   Store store = open_store_to_change(globals.store);
-  RunRow run = find_run(store, globals.store, reference);
+  RunRow run = find_run_for_folder(store, globals.store, reference);
   const auto variable = [](const char* name) { return std::getenv(name); };
   const bool restarted = restarts_before(variable) > 0;
   await_previous_attempt(restarted, [&] {

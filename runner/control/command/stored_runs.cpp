@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "control/command/recipe_words.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
@@ -135,6 +136,14 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
     }
   };
   return observed(store, folder, found());
+}
+
+RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
+                           const std::string& reference) {
+  const auto best = reference == "@best" ? best_run_here(store, folder) : std::nullopt;
+  if (!best) return find_run(store, folder, reference);
+  say_what_is_better(*best);
+  return observed(store, folder, best->run);
 }
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {

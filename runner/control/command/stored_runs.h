@@ -34,6 +34,11 @@ bool matches(const std::string& pattern, const RunRow& run);
 // matches. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
 
+// The same for a command that needs the run's folder: @best means the best run whose folder is
+// here, if there is one, and a better one is named.
+RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
+                           const std::string& reference);
+
 // The recipe that a run was begun with, and changes of it.
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes = {});
 

@@ -43,7 +43,7 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
   }
   try {
     store_.emplace(open_store(globals.store));
-    run_ = find_run(*store_, globals.store, word_);
+    run_ = find_run_for_folder(*store_, globals.store, word_);
   } catch (const Error& error) {
     std::error_code ignored;
     const bool is_folder = std::filesystem::is_directory(word, ignored);

@@ -24,12 +24,20 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The folder of the run that the words mean; empty where they mean none.
-std::string run_meant(const std::string& words, const StoreFolder& folder) try {
+constexpr const char* kBest = "@best";
+
+// The folder of the run that the words mean; empty where they mean none. `aloud`: a better one that
+// is not here is named.
+std::string run_meant(const std::string& words, const StoreFolder& folder, bool aloud = false) try {
   std::error_code ignored;
   if (!fs::exists(folder.database(), ignored)) return "";
+  const Store store(folder.database(), Store::Access::read_only);
+  if (const auto best = words == kBest ? best_run_here(store, folder) : std::nullopt) {
+    if (aloud) say_what_is_better(*best);
+    return best->run.folder;
+  }
   const fs::path path = words.substr(0, words.find_last_not_of('/') + 1);
-  return Store(folder.database(), Store::Access::read_only).find_run(path.filename()).folder;
+  return store.find_run(path.filename()).folder;
 } catch (const Error&) {
   return "";
 }
@@ -136,8 +144,8 @@ std::map<std::string, std::string> meant_before(const std::vector<const Resolved
 }
 
 std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreFolder& folder) {
-  const std::string run = run_meant(words, folder);
-  auto held = run.empty() ? std::nullopt : checkpoint_of(run, words == "@best", folder);
+  const std::string run = run_meant(words, folder, /*aloud=*/true);
+  auto held = run.empty() ? std::nullopt : checkpoint_of(run, words == kBest, folder);
   if (!held) return std::nullopt;
   const fs::path name = held->folder.path.filename();
   return HeldWeights{(folder.shown / run / "checkpoints" / name).string(),

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/diagnostic.h"
+#include "base/log.h"
 
 namespace exprun {
 
@@ -19,6 +20,22 @@ void require_run_folder(const StoreFolder& folder, const std::string& run,
                 " is not in this store; if the run was merged from another store, name that one "
                 "with --store" +
                 or_else);
+}
+
+std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder) {
+  std::string better;
+  for (const int64_t id : store.runs_best_first()) {
+    auto run = store.run(id);
+    if (run && has_folder(folder, run->folder)) return BestHere{std::move(*run), better};
+    if (run && better.empty()) better = run->folder;
+  }
+  return std::nullopt;
+}
+
+void say_what_is_better(const BestHere& best) {
+  if (!best.better.empty())
+    log_info("@best: " + best.better + " is better, but its folder is not in this store; taking " +
+             best.run.folder);
 }
 
 std::string shown_folder(const StoreFolder& folder, const std::string& run) {

@@ -2,9 +2,11 @@
 // checkpoints, data and logs.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "control/launch/store_folder.h"
+#include "store/store.h"
 
 namespace exprun {
 
@@ -15,6 +17,17 @@ bool has_folder(const StoreFolder& folder, const std::string& run);
 // what else the command offers.
 void require_run_folder(const StoreFolder& folder, const std::string& run,
                         const std::string& command, const std::string& or_else = "");
+
+// What "@best" means to who needs the folder of the run: the best one whose folder is here. Nothing
+// where no folder is.
+struct BestHere {
+  RunRow run;
+  std::string better;  // the folder of the best of all where that is not here; or empty
+};
+std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder);
+
+// That there is a better one, if there is.
+void say_what_is_better(const BestHere& best);
 
 // Where it is as the user would write it, or that it is not here.
 std::string shown_folder(const StoreFolder& folder, const std::string& run);
