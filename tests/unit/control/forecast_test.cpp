@@ -108,6 +108,15 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
         "sweep of 3 trials, 2 of them still to run, about 1 min 40 s if run one after another");
 }
 
+TEST_CASE("sweep forecast: a trial of unknown speed takes as long for a token as the others") {
+  const SweepPlan plan = plan_of_axes({"lr=1,2", "sequences=8,512"});
+  StoreOfRuns runs;
+  runs.add(plan.trials[0], RunState::finished, 100, {2});
+  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
+  CHECK(ahead.to_run == 3);
+  CHECK(*ahead.seconds == 50 + 2 * 64 * 50);  // two of them have 64 times as large a batch
+}
+
 TEST_CASE("sweep forecast: that the fastest run once waited is not expected again") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
   StoreOfRuns runs;

@@ -25,24 +25,35 @@ namespace {
 
 constexpr int64_t kMostUnasked = 100;  // trials
 
+// What is left of a trial.
+struct Work {
+  double steps = 0, tokens_a_step = 0;
+
+  double tokens() const { return steps * tokens_a_step; }
+};
+
+// From a step to the end; nothing where only the data tell how long that is.
+std::optional<Work> work_left(const ResolvedRecipe& recipe, int64_t from_step) {
+  const auto steps = run_steps(recipe.root(), {});
+  const auto tokens = batch_tokens(recipe.root());
+  if (!steps || !tokens) return std::nullopt;
+  return Work{static_cast<double>(std::max<int64_t>(0, *steps - from_step)),
+              static_cast<double>(*tokens)};
+}
+
 // Of trials that differ in nothing that changes the speed, the store is asked once, and so of the
 // first of very many that do: each question reads runs.
 class Speeds {
  public:
   explicit Speeds(const Store& store) : store_(store) {}
 
-  // From a step to the end.
-  std::optional<double> seconds(const ResolvedRecipe& recipe, int64_t from_step) {
-    const auto steps = run_steps(recipe.root(), {});
-    const auto tokens = batch_tokens(recipe.root());
-    if (!steps || !tokens) return std::nullopt;
+  std::optional<double> seconds(const ResolvedRecipe& recipe, const Work& left) {
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
-    if (is_new && speeds_.size() <= kMostAsked) known->second = known_speed(store_, recipe, steps);
+    if (is_new && speeds_.size() <= kMostAsked)
+      known->second = known_speed(store_, recipe, run_steps(recipe.root(), {}));
     if (!known->second) return std::nullopt;
-    const int64_t left = std::max<int64_t>(0, *steps - from_step);
-    const double a_step = static_cast<double>(*tokens) / known->second->tokens_per_second +
-                          known->second->other_seconds.value_or(0);
-    return static_cast<double>(left) * a_step;
+    return left.tokens() / known->second->tokens_per_second +
+           left.steps * known->second->other_seconds.value_or(0);
   }
 
  private:
@@ -91,22 +102,31 @@ Room room_for(const Trial& trial, const SlotMachine& machine) {
 }
 
 struct TrialAhead {
-  std::optional<double> seconds;
   Room room;
+  std::optional<Work> left;
+  std::optional<double> seconds;  // that this takes
 };
 
-// Each trial begins when those before it have begun and left it room; one of unknown length takes
-// as long as the others on average. Nothing if no length is known.
+// Each trial begins when those before it have begun and left it room; one of unknown speed takes as
+// long for a token as the others on average, or as long as they do if its tokens are unknown too.
+// Nothing if no speed is known.
 std::optional<double> time_of_all(const std::vector<TrialAhead>& trials, size_t jobs, Room free) {
-  double sum = 0, known = 0;
+  double sum = 0, known = 0, tokens = 0;  // of those whose speed is known
   for (const TrialAhead& trial : trials) {
-    sum += trial.seconds.value_or(0);
-    known += trial.seconds.has_value();
+    if (!trial.seconds) continue;
+    sum += *trial.seconds;
+    ++known;
+    tokens += trial.left->tokens();
   }
   if (known == 0) return std::nullopt;
+  const auto seconds_of = [&](const TrialAhead& trial) {
+    if (trial.seconds) return *trial.seconds;
+    return trial.left && tokens > 0 ? trial.left->tokens() * sum / tokens : sum / known;
+  };
   std::multimap<double, Room> running;  // by when they end
   double now = 0, end = 0;
-  for (const auto& [seconds, room] : trials) {
+  for (const TrialAhead& trial : trials) {
+    const Room& room = trial.room;
     while (running.size() == jobs || free.cores < room.cores || free.gpus < room.gpus) {
       const auto first = running.begin();
       now = first->first;
@@ -116,7 +136,7 @@ std::optional<double> time_of_all(const std::vector<TrialAhead>& trials, size_t 
     }
     free.cores -= room.cores;
     free.gpus -= room.gpus;
-    running.emplace(now + seconds.value_or(sum / known), room);
+    running.emplace(now + seconds_of(trial), room);
     end = std::max(end, std::prev(running.end())->first);
   }
   return end;
@@ -141,9 +161,11 @@ Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, 
     ++result.to_run;
     const bool has_begun = is_running || which.decision == Decision::continue_run;
     if (!has_begun) result.to_begin.push_back(&trial);
-    ahead.push_back({std::nullopt, room_for(trial, machine)});
-    if (speeds && !has_other_ranks_alone(trial, jobs, machine))
-      ahead.back().seconds = speeds->seconds(trial.resolved, step_to_go_on_from(*store, which));
+    const int64_t from_step = store ? step_to_go_on_from(*store, which) : 0;
+    TrialAhead& next = ahead.emplace_back(
+        TrialAhead{room_for(trial, machine), work_left(trial.resolved, from_step), std::nullopt});
+    if (speeds && next.left && !has_other_ranks_alone(trial, jobs, machine))
+      next.seconds = speeds->seconds(trial.resolved, *next.left);
   }
   result.seconds = time_of_all(ahead, jobs, room_of(machine));
   return result;

@@ -21,9 +21,9 @@ struct Forecast {
   size_t jobs = 1;                     // trials at a time
   // Of these, at the fastest speed that earlier runs of this host reached with the same model and
   // batch, and with what that run took beside its steps; of a trial to continue, what is left of
-  // it. A trial without such a run counts as the mean of the others; nothing if there is no such
-  // run at all. As many trials as there are cores for their ranks and threads, or GPUs for their
-  // ranks, are taken to be as fast as one alone.
+  // it. A trial without such a run takes as long for a token as the others on average; nothing if
+  // there is no such run at all. As many trials as there are cores for their ranks and threads, or
+  // GPUs for their ranks, are taken to be as fast as one alone.
   std::optional<double> seconds;
 };
 
