@@ -42,18 +42,19 @@ std::string run_meant(const std::string& words, const StoreFolder& folder, bool 
   return "";
 }
 
-// The command that brings public weights, for a folder of them or its file.
-std::string how_to_get(const std::string& words) {
+// The command that brings public weights, for a folder of them or its file; else what there may be,
+// and where it was looked for.
+std::string how_to_get(const std::string& words, const StoreFolder& folder) {
   for (const fs::path& file : {fs::path(words), fs::path(words) / kModelFile})
     if (const auto command = command_to_get(file.string())) return "get it: " + *command;
-  return "it takes a HuggingFace folder, a file of weights or a run (exprun ls); without it, "
-         "weights "
-         "are random";
+  return "it takes a HuggingFace folder, a file of weights or a run in the store '" +
+         folder.shown.string() + "' (exprun ls" + store_option(folder.shown) +
+         "); without it, weights are random";
 }
 
 std::string help_for(const std::string& words, const StoreFolder& folder) {
   const std::string run = run_meant(words, folder);
-  if (run.empty()) return how_to_get(words);
+  if (run.empty()) return how_to_get(words, folder);
   if (!has_folder(folder, run))
     return "the folder of " + run +
            " is not in this store; if the run was merged from another store, give the path of a "
