@@ -51,29 +51,30 @@ LaunchRequest request_for(RecipeText text, const Globals& globals) {
 
 namespace {
 
-// "lr", "optimizer.lr": a key that a recipe can have.
-bool is_key(const std::string& word) {
-  return !matching_paths(SchemaSet::embedded(), {}, word).empty();
+// "lr", "optimizer.lr": a key that a recipe, or a table of it, can have.
+bool is_key(const std::string& word, const std::string& table) {
+  const std::string path = table.empty() ? word : table + '.' + word;
+  return !matching_paths(SchemaSet::embedded(), {}, path).empty();
 }
 
 }  // namespace
 
-std::string without_blanks(const Words& words, size_t i) {
+std::string without_blanks(const Words& words, size_t i, const std::string& table) {
   if (words[i].find('=') != std::string::npos) return "";
   const bool is_last = i + 1 == words.size();
   if (i > 0 && words[i - 1].ends_with('=')) return words[i - 1] + words[i];
   if (is_last) return "";
-  if (words[i + 1].find('=') == std::string::npos && is_key(words[i]))
+  if (words[i + 1].find('=') == std::string::npos && is_key(words[i], table))
     return words[i] + '=' + words[i + 1];
   if (!words[i + 1].starts_with('=')) return "";
   const bool alone = words[i + 1] == "=" && i + 2 < words.size();
   return words[i] + words[i + 1] + (alone ? words[i + 2] : "");
 }
 
-void require_overrides(const Words& words, const std::string& command) {
+void require_overrides(const Words& words, const std::string& command, const std::string& table) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i].find('=') != std::string::npos || words[i].starts_with('~')) continue;
-    const std::string joined = without_blanks(words, i);
+    const std::string joined = without_blanks(words, i, table);
     throw Error(command + ": '" + words[i] + "' is not key=value" +
                     (joined.empty() ? "" : "; write " + joined + ", without spaces"),
                 ExitCode::bad_recipe);

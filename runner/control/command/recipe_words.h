@@ -40,8 +40,8 @@ ResolvedRecipe resolved_aloud(const RecipeText& text);
 LaunchRequest request_for(RecipeText text, const Globals& globals);
 
 // "lr=3e-4" of "lr = 3e-4", "lr= 3e-4" and "lr 3e-4", of which words[i] is the first word without
-// its "="; empty where it is something else.
-std::string without_blanks(const Words& words, size_t i);
+// its "="; empty where it is something else. `table`: whose keys stand alone, if not the recipe's.
+std::string without_blanks(const Words& words, size_t i, const std::string& table = "");
 
 // A recipe that lies there, for a word that is none: "mine.toml" for "mine" and "mine.tml". May be
 // empty.
@@ -51,7 +51,8 @@ std::string meant_command_or_recipe(std::span<const Command> commands, const std
                                     const std::string& help);
 
 // Throws Error (wrong usage) for a word that is no override: "lr 3e-4" has lost its "=".
-void require_overrides(const Words& words, const std::string& command);
+void require_overrides(const Words& words, const std::string& command,
+                       const std::string& table = "");
 
 // The options of a command that is given on several machines at once, to train together.
 class MachineOptions {

@@ -221,7 +221,8 @@ bool is_bare(const std::string& word) {
 void refuse_bare_prompt(const Words& settings) {
   const auto first = std::find_if(settings.begin(), settings.end(), is_bare);
   if (first == settings.end() ||
-      !without_blanks(settings, static_cast<size_t>(first - settings.begin())).empty())
+      !without_blanks(settings, static_cast<size_t>(first - settings.begin()), kSampleTable)
+           .empty())
     return;
   std::string prompt = *first;
   for (auto next = first + 1; next != settings.end() && is_bare(*next); ++next)
@@ -297,7 +298,7 @@ int run_sample(const Words& words, const Globals& globals) {
       .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   refuse_bare_prompt(settings);
-  require_overrides(settings, "sample");
+  require_overrides(settings, "sample", kSampleTable);
   WeightsArgument weights("sample", word, step, tokenizer, globals);
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
