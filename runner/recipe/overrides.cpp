@@ -116,17 +116,24 @@ void remove(Table& root, const std::string& path, const SourceSpan& where) {
     table->as<Table>()->remove(last_part(path), where);
 }
 
+// The first that a table declares, or one that only the user names.
+std::string key_of_table(const Schema& schema) {
+  const Schema keys = schema.value("properties", Schema::object());
+  if (!keys.empty()) return keys.begin().key();
+  const auto named = schema.find("additionalProperties");
+  return named != schema.end() && is_table(*named) ? "NAME.KEY" : "NAME";
+}
+
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
 std::string table_help(const SchemaSet& schemas, const std::string& path, const Schema& schema,
                        const Value& value) {
-  const Schema keys = schema.value("properties", Schema::object());
   if (const auto* text = value.as<std::string>()) {
     if (const auto meant = meant_key(schemas, path, schema, *text))
       return "did you mean " + path + "." + meant->key + "=" + meant->value + "?";
     const auto types = schemas.types(path);
     if (!types.empty()) return path + ".type can be " + alternatives(types);
   }
-  return keys.empty() ? "" : "set its keys one by one: " + path + "." + keys.begin().key() + "=...";
+  return "set its keys one by one: " + path + "." + key_of_table(schema) + "=...";
 }
 
 // What decides which keys there are, and everything else.
