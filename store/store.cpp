@@ -18,6 +18,12 @@ Store::Store(const std::filesystem::path& file, Access access) : impl_(std::make
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 
+bool Store::is_store(const std::filesystem::path& file) {
+  Connection connection(file, Connection::Mode::read_only);
+  const DatabaseIdentity identity = identify(connection);
+  return identity.ours || identity.empty;
+}
+
 const std::filesystem::path& Store::file() const {
   return impl_->connection->file();
 }

@@ -26,6 +26,10 @@ class Store {
   ~Store();
   Store(Store&&) noexcept;
 
+  // Whether a database is a store, of whatever format, or an empty one, that becomes a store.
+  // Throws Error for a file that is no database.
+  static bool is_store(const std::filesystem::path& file);
+
   // --- runs -------------------------------------------------------------------------------
   // Inserts the run, its parameters, blobs and attempt 1 as running. Returns its id.
   int64_t create_run(const NewRun& run);

@@ -28,6 +28,15 @@ bool is_database(const fs::path& file) {
   return in.gcount() == 0 || begin == kBegin;
 }
 
+// Empty where it may be a store.
+std::string problem_of(const std::string& what, const fs::path& other) {
+  if (!fs::exists(other)) return "there is no store '" + what + "'";
+  if (!is_database(other)) return "'" + what + "' is no store";
+  if (!Store::is_store(other))
+    return "'" + what + "' is no store, but a database of another program";
+  return "";
+}
+
 // Its lock lies beside the other store; on another host nobody can tell, so it counts as running.
 bool still_runs(const RunRow& run, const fs::path& other) {
   return as_observed(run, other.parent_path()).state == RunState::running;
@@ -53,12 +62,10 @@ int run_merge(const Words& words, const Globals& globals) {
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
   const fs::path other = fs::absolute(database_of(what));
-  const bool is_there = fs::exists(other);
-  if (!is_there || !is_database(other))
-    throw Error(
-        "merge: " + (is_there ? "'" + what + "' is no store" : "there is no store '" + what + "'") +
-            ": give the file exprun.db of another one, or the folder that it lies in",
-        ExitCode::store_error);
+  if (const std::string problem = problem_of(what, other); !problem.empty())
+    throw Error("merge: " + problem +
+                    ": give the file exprun.db of another one, or the folder that it lies in",
+                ExitCode::store_error);
   Store store = open_store_to_write(globals.store);
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });
