@@ -119,6 +119,17 @@ class EvalAndSample(ExprunTest):
             self.assertNotIn("not recorded", self.exprun("eval", run, f"evaluation.sample.prompt={prompt}", "evaluation.sample.tokens=2").err)
         self.assertIn("eval/b/perplexity/loss", self.exprun("report", "--metric", "eval/b/perplexity/loss", "--json").out)
 
+    def test_one_text_by_several_names_is_one_setting(self):
+        self.write("a.txt", (self.folder / "text.txt").read_text()[:300])
+        (self.folder / "sub").mkdir()
+        for path in "a.txt", "./a.txt", "sub/../a.txt", self.folder / "a.txt":
+            with self.subTest(path=path):
+                self.assertNotIn("not recorded", self.exprun("eval", "@last", f"evaluation.perplexity.path={path}").err)
+        self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'evaluation'"), [(1,)])
+        own = "evaluation.perplexity.path=a.txt", "evaluation.perplexity.every=1 epoch"
+        self.exprun("tiny.toml", "steps=2", "name=own", *own)
+        self.assertNotIn("not recorded", self.exprun("eval", "own", "evaluation.perplexity.path=./a.txt").err)
+
     def test_endings_without_a_token_to_predict_are_refused(self):
         for example in ({"context": "7 little", "endings": ["", " ships"], "label": 1}, {"context": "", "endings": ["7"], "label": 0},
                         {"context": "", "endings": [""], "label": 0}):

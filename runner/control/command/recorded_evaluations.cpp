@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "recipe/key_path.h"
 #include "recipe/rules/series.h"
+#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -29,9 +32,29 @@ std::string or_none(const std::string& value) {
   return value.empty() ? "none" : value;
 }
 
+// A value of a run's evaluation.
+struct Told {
+  const std::string& toml;
+  const RunRow& run;
+
+  // Where it is a path, as it is from `folder`.
+  std::filesystem::path from(const std::filesystem::path& folder) const {
+    return (folder / *toml_unquoted(toml)).lexically_normal();
+  }
+};
+
+// Whether two values of a key say the same. Paths do if they are written alike, "./a.txt" like
+// "a.txt", and if they name one file from the working directories of their runs.
+bool say_the_same(const std::string& key, const Told& a, const Told& b) {
+  if (a.toml == b.toml) return true;
+  if (key != "path" || !toml_unquoted(a.toml) || !toml_unquoted(b.toml)) return false;
+  return a.from("") == b.from("") ||
+         a.from(a.run.working_directory) == b.from(b.run.working_directory);
+}
+
 // What makes results other quantities than those of the run's own evaluations: "" if nothing does.
 // Additional evaluations do not.
-std::string changed_evaluations(const Evaluated& evaluated) {
+std::string changed_evaluations(const RunRow& run, const Evaluated& evaluated) {
   std::string text;
   for (const Difference& difference : differences(evaluated.own, evaluated.now)) {
     const std::string& path = difference.path;
@@ -39,6 +62,7 @@ std::string changed_evaluations(const Evaluated& evaluated) {
     if (!path.starts_with(kTable) || !evaluated.own.find(table) || !evaluated.now.find(table))
       continue;
     if (path.ends_with(".every")) continue;  // it is evaluated now
+    if (say_the_same(last_part(path), {difference.a, run}, {difference.b, run})) continue;
     text += (text.empty() ? "" : ", ") + path + " " + or_none(difference.a) + " -> " +
             or_none(difference.b);
   }
@@ -88,7 +112,9 @@ std::optional<Measurement> measurement_of(const EventRow& event) {
   return Measurement{json["series"], json["settings"]};
 }
 
-std::string differences_of(const Settings& there, const Settings& here) {
+// "" if they say the same.
+std::string differences_of(const Settings& there, const RunRow& run_there, const Settings& here,
+                           const RunRow& run_here) {
   Settings all = there;
   all.insert(here.begin(), here.end());
   std::string text;
@@ -97,16 +123,17 @@ std::string differences_of(const Settings& there, const Settings& here) {
       const auto found = settings.find(key);
       return found == settings.end() ? "none" : found->second;
     };
-    if (value_in(there) == value_in(here)) continue;
-    text += (text.empty() ? "" : ", ") + key + " is " + value_in(there) + " there, " +
-            value_in(here) + " here";
+    const std::string of_there = value_in(there), of_here = value_in(here);
+    if (say_the_same(key, {of_there, run_there}, {of_here, run_here})) continue;
+    text += (text.empty() ? "" : ", ") + key + " is " + of_there + " there, " + of_here + " here";
   }
   return text;
 }
 
 // "eval/perplexity/loss of char-1a2b3c4d has other settings (...)"; "" if the store has no results
 // of these names that were measured otherwise.
-std::string conflict(const Store& store, const std::vector<Measurement>& measurements) {
+std::string conflict(const Store& store, const RunRow& measured,
+                     const std::vector<Measurement>& measurements) {
   if (measurements.empty()) return "";  // every run would be read for nothing
   for (const RunRow& run : store.runs()) {
     for (const EventRow& event : store.events(run.id)) {
@@ -114,9 +141,10 @@ std::string conflict(const Store& store, const std::vector<Measurement>& measure
       if (!there) continue;
       for (const Measurement& here : measurements) {
         const auto same = std::ranges::find_first_of(here.series, there->series);
-        if (same == here.series.end() || here.settings == there->settings) continue;
-        return *same + " of " + run.folder + " has other settings (" +
-               differences_of(there->settings, here.settings) + ")";
+        if (same == here.series.end()) continue;
+        const std::string different = differences_of(there->settings, run, here.settings, measured);
+        if (!different.empty())
+          return *same + " of " + run.folder + " has other settings (" + different + ")";
       }
     }
   }
@@ -124,10 +152,12 @@ std::string conflict(const Store& store, const std::vector<Measurement>& measure
 }
 
 void record_measurement(Store& store, const RunRow& run, const Measurement& measurement) {
-  const std::string text = text_of(measurement);
   for (const EventRow& event : store.events(run.id))
-    if (event.kind == kSettingsEvent && event.text == text) return;
-  store.record_event({run.id, 0, "info", kSettingsEvent, text});
+    if (const auto known = measurement_of(event);
+        known && known->series == measurement.series &&
+        differences_of(known->settings, run, measurement.settings, run).empty())
+      return;
+  store.record_event({run.id, 0, "info", kSettingsEvent, text_of(measurement)});
 }
 
 // An earlier result of the same step: of edited data, or of another build.
@@ -154,12 +184,12 @@ void record_evaluations(Store& store, const RunRow& run, const Evaluated& evalua
     metrics[(name.empty() ? "" : name + "/") + metric] =
         value.is_number() ? value.get<double>() : std::nan("");
   if (metrics.empty()) return;
-  const std::string changed = name.empty() ? changed_evaluations(evaluated) : "";
+  const std::string changed = name.empty() ? changed_evaluations(run, evaluated) : "";
   if (!changed.empty())
     return log_info("eval: not recorded, because the settings are not the run's (" + changed +
                     "); to record the results as eval/NAME/METRIC, add --as NAME");
   const std::vector<Measurement> measurements = measurements_to_record(evaluated);
-  if (const std::string other = conflict(store, measurements); !other.empty())
+  if (const std::string other = conflict(store, run, measurements); !other.empty())
     return log_warning("eval: not recorded, because " + other + "; to record the results as " +
                        (name.empty() ? "eval/NAME/METRIC, add --as NAME"
                                      : "other metrics, choose another name for --as"));
