@@ -80,7 +80,7 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
     if (run.state != RunState::running) {
       found.ended.push_back(std::move(run));
     } else if (!wanted.references.empty()) {
-      throw Error("gc: " + run.folder + ' ' + is_running(run) + "; wait until it has ended");
+      throw Error("gc: " + run.folder + ' ' + is_running(run, "wait until it has ended"));
     }
   }
   return found;

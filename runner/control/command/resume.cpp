@@ -78,7 +78,7 @@ std::string why_nothing_is_to_do(const Store& store, const RunRow& run,
 
 void require_ended(const RunRow& run) {
   if (run.state == RunState::running)
-    throw Error("resume: " + run.folder + ' ' + is_running(run) + "; stop it first");
+    throw Error("resume: " + run.folder + ' ' + is_running(run, "stop it first"));
 }
 
 // An extension that was cut off before its attempt began has left its recipe in the folder only.

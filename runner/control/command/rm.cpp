@@ -22,7 +22,7 @@ struct Removable {
 
 [[noreturn]] void refuse_to_remove(const RunRow& run) {
   if (run.state == RunState::running)
-    throw Error("rm: " + run.folder + ' ' + is_running(run) + "; stop it first");
+    throw Error("rm: " + run.folder + ' ' + is_running(run, "stop it first"));
   throw Error("rm: another process is about to continue or remove " + run.folder);
 }
 

@@ -22,8 +22,8 @@ namespace exprun {
 namespace {
 
 [[noreturn]] void refuse_running(const RunRow& run) {
-  throw Error("launch: " + run.folder + " is this recipe's run, and it " + is_running(run) +
-              "; --new starts another");
+  throw Error("launch: " + run.folder + " is this recipe's run, and it " +
+              is_running(run, "--new starts another"));
 }
 
 const char* what_happened(RunState state) {

@@ -48,7 +48,7 @@ void require_in_reach(const RunRow& run) {
         std::to_string(run.last_step) +
         (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
   if (on_another_host(run))
-    throw Error("stop: " + run.folder + ' ' + is_running(run) + "; stop it on " + run.host);
+    throw Error("stop: " + run.folder + ' ' + is_running(run, "stop it on " + run.host));
 }
 
 // Each once, and all in reach, before the first is told.

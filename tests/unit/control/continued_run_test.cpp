@@ -1,8 +1,11 @@
 #include "control/launch/run/continued_run.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/diagnostic.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
 #include "support/temporary_folder.h"
 #include "tests/unit/recipe/recipes.h"
@@ -86,6 +89,24 @@ TEST_CASE("continued run: one whose lock is held is named with its process") {
   CHECK(refusal(store, folder, run) == "launch: tiny-aaaaaaaa is running (process " +
                                            std::to_string(run.pid) + " on " + run.host +
                                            "); stop it first");
+}
+
+TEST_CASE("continued run: one whose launcher was killed is ending, and not to be stopped") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = *store.run(store.create_run(new_run()));
+  CHECK_FALSE(has_lost_launcher(run));
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ::waitpid(ended, nullptr, 0);
+  run.pid = ended;
+  CHECK(has_lost_launcher(run));
+  CHECK(is_running(run, "stop it first") ==
+        "is ending: its launcher (process " + std::to_string(ended) + " on " + run.host +
+            ") is gone, and its trainer saves; run the same command again in a moment");
+  run.state = RunState::interrupted;
+  CHECK_FALSE(has_lost_launcher(run));
 }
 
 TEST_CASE("continued run: one that was removed meanwhile is left alone, and gc loses nothing") {

@@ -1,6 +1,9 @@
 #include "control/launch/run/observed_run.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "base/clock.h"
 #include "store/run_state.h"
@@ -26,11 +29,20 @@ RunRow reconciled(Store& store, const RunRow& run) {
   return store.run(run.id).value_or(run);
 }
 
-std::string is_running(const RunRow& run) {
+bool has_lost_launcher(const RunRow& run) {
+  return run.state == RunState::running && !on_another_host(run) &&
+         ::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno == ESRCH;
+}
+
+std::string is_running(const RunRow& run, const std::string& remedy) {
   const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
-  if (!on_another_host(run)) return "is running (" + where + ")";
+  if (has_lost_launcher(run))
+    return "is ending: its launcher (" + where +
+           ") is gone, and its trainer saves; run the same command again in a moment";
+  if (!on_another_host(run)) return "is running (" + where + "); " + remedy;
   const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
-  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago)";
+  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago); " +
+         remedy;
 }
 
 }  // namespace exprun

@@ -15,7 +15,11 @@ RunRow observed(const Store& store, const StoreFolder& folder, RunRow run);
 // For writers: an end that nobody could record is recorded.
 RunRow reconciled(Store& store, const RunRow& run);
 
-// "is running (process 17 on box)"; of another host, when it was last seen alive.
-std::string is_running(const RunRow& run);
+// Whether the launcher of a run that is running was killed: its trainer saves and ends without it.
+bool has_lost_launcher(const RunRow& run);
+
+// "is running (process 17 on box); " and what to do; of another host, when it was last seen alive.
+// Of one that has lost its launcher, that it is ending, and to wait for that.
+std::string is_running(const RunRow& run, const std::string& remedy);
 
 }  // namespace exprun

@@ -19,8 +19,8 @@ FileLock lock_to_continue(const Store& store, const RunFolder& folder, const Run
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
                 "); " + instead);
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
-  throw Error("launch: " + run.folder + ' ' + is_running(store.run(run.id).value_or(run)) +
-              "; stop it first");
+  throw Error("launch: " + run.folder + ' ' +
+              is_running(store.run(run.id).value_or(run), "stop it first"));
 }
 
 HeldRun hold_ended_run(const StoreFolder& folder, const RunRow& run) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <deque>
@@ -16,6 +15,7 @@
 #include "base/machine/network.h"
 #include "base/terminal/terminal.h"
 #include "control/launch/ranks/ranks.h"
+#include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_end.h"
@@ -49,10 +49,6 @@ int exit_code_after(int signal) {
     default:
       return static_cast<int>(ExitCode::interrupted_term);
   }
-}
-
-bool is_gone(const RunRow& run) {
-  return !on_another_host(run) && ::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno == ESRCH;
 }
 
 bool is_running(const WhichRun& which) {
@@ -415,7 +411,7 @@ class Scheduler {
         continue;
       }
       account(*trial, which, News::yes);
-      is_awaited |= is_running(which) ? is_gone(*which.run) : early_stops_.has_rule();
+      is_awaited |= is_running(which) ? has_lost_launcher(*which.run) : early_stops_.has_rule();
     }
     if (!waiting_.empty() || is_awaited) return true;
     end_.elsewhere += static_cast<int>(elsewhere_.size());
