@@ -73,11 +73,16 @@ class Signals(ExprunTest):
             self.wait_for_step(self.last_saved() + 20, process)
             said = self.stop(process, signal.SIGINT).err
             self.assertIn(f"data: texts/b.txt is gone; {self.run_folder().name} continues with its prepared tokens\n", said)
+        self.write("texts/c.txt", "Another text.")
+        process = self.start(*command)
+        self.wait_for_step(self.last_saved() + 20, process)
+        said = self.stop(process, signal.SIGINT).err
+        self.assertIn(f"data: texts/b.txt is gone, texts/c.txt is new; {self.run_folder().name} continues with its prepared tokens\n", said)
         self.assertEqual(len(list(self.folder.glob("runs/data/*/data.json"))), 1)
         with open(self.folder / "texts/a.txt", "a") as text:
             text.write("more")
         said = self.exprun("--store", "./runs", "resume", "@last", "steps=200000000", code=1).err
-        self.assertIn("; texts/a.txt has changed since; texts/b.txt is gone), or", said)
+        self.assertIn("; texts/a.txt has changed since; texts/b.txt is gone; texts/c.txt is new), or", said)
         self.assertTrue(said.endswith(f" or start a new run: exprun rerun {self.run_folder().name} steps=200000000 --store ./runs\n"), said)
 
     def test_a_closed_pipe_does_not_change_how_a_run_ends(self):

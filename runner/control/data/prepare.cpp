@@ -166,6 +166,19 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& lib
   return problems;
 }
 
+std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
+                                               const std::string& libtorch) try {
+  if (!is_raw(recipe)) return {};
+  const SplitSources sources =
+      find_split_sources(*recipe.find("dataset.path"), recipe.find("dataset.validation"), libtorch);
+  std::vector<std::filesystem::path> files;
+  for (const auto* split : {&sources.train, &sources.validation})
+    for (const Source& source : *split) files.push_back(source.file);
+  return files;
+} catch (const RecipeError&) {
+  return {};
+}
+
 const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
   const Value* table = recipe.find("dataset");
   const std::string dataset = table ? toml_text(*table) : "";

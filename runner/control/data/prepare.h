@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/dataset_info.h"
 #include "base/diagnostic.h"
@@ -48,6 +49,10 @@ void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch =
 // missing, at their places.
 Diagnostics missing_sources(const ResolvedRecipe& recipe,
                             const std::string& libtorch = libtorch_folder());
+
+// The raw sources that a recipe names, of all splits; none where one is missing.
+std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
+                                               const std::string& libtorch = libtorch_folder());
 
 // glance_at_data for many recipes: each dataset is looked at once.
 class DatasetGlances {

@@ -79,7 +79,8 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
                                   const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
   if (run && (has_errors(glance.problems) || glance.fingerprint != run->data_fingerprint))
-    if (auto kept = data_without_sources(*run, folder.run(run->folder)))
+    if (auto kept =
+            data_without_sources(*run, folder.run(run->folder), raw_sources(request.resolved)))
       glance = {{}, facts_of(*kept), std::move(kept), run->data_fingerprint};
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {

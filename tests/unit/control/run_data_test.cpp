@@ -72,10 +72,24 @@ TEST_CASE("data of a run: files that are gone are named where no key says that o
   const Trained before(made_from("1", {file("a.txt", "x"), file("b.txt", "y")}, there));
   const PreparedData same_a = made_from("2", json::array({file("a.txt", "x")}), there);
   const PreparedData other_a = made_from("2", json::array({file("a.txt", "z")}), there);
-  CHECK(changed_or_gone_sources(same_a, before.folder) == "b.txt is gone");
+  CHECK(different_sources(same_a, before.folder) == "b.txt is gone");
   CHECK(before.difference(same_a) == "b.txt is gone");
   CHECK(before.difference(other_a) == "a.txt has changed since; b.txt is gone");
   CHECK(before.difference(other_a, true) == "a.txt has changed since");
+}
+
+TEST_CASE("data of a run: files that are new are named where no key says that others are meant") {
+  const TemporaryFolder texts;
+  texts.write("a.txt", "text");
+  const std::string there = texts.path().string();
+  Trained before(made_from("1", {file("a.txt", "x"), file("b.txt", "y")}, there));
+  const PreparedData now = made_from("2", {file("a.txt", "z"), file("c.txt", "x")}, there);
+  CHECK(before.difference(now) == "a.txt has changed since; b.txt is gone; c.txt is new");
+  CHECK(before.difference(now, true) == "a.txt has changed since");
+  PreparedData many = made_from("1", json::array({file("a.txt", "x")}), there);
+  many.made_from["number_of_files"] = 100;  // c.txt may be one of them
+  CHECK(Trained(many).difference(made_from("2", {file("a.txt", "x"), file("c.txt", "x")}, there)) ==
+        "its content differs");
 }
 
 TEST_CASE("data of a run: of many files some are named") {
@@ -93,7 +107,6 @@ TEST_CASE("data of a run: without a known file only keys may tell why they diffe
   texts.write("a.txt", "text");
   const Trained before(made_from("1", json::array({file("a.txt", "x")}), texts.path().string()));
   const PreparedData others = made_from("2", json::array({file("b.txt", "x")}));
-  CHECK(before.difference(others) == "its content differs");
   CHECK(before.difference(others, true) == "");
   PreparedData shards;
   shards.fingerprint = "3";

@@ -39,7 +39,7 @@ void require_unchanged(const Store& store, const RunRow& run) {
 void require_same_data(const RunRow& run, const RunFolder& folder, const PreparedData& data,
                        const std::string& instead) {
   if (run.data_fingerprint == data.fingerprint) return;
-  const std::string sources = changed_or_gone_sources(data, folder);
+  const std::string sources = different_sources(data, folder);
   throw Error(
       "launch: the data of " + run.folder + " has changed since it began (fingerprint " +
       run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +

@@ -55,8 +55,9 @@ std::vector<std::string> gone_among(const std::map<fs::path, Content>& contents)
   return gone;
 }
 
-std::string are_gone(const std::vector<std::string>& names) {
-  return some_of(names) + (names.size() == 1 ? " is gone" : " are gone");
+// "a.txt is gone", "a.txt, b.txt are new"
+std::string are(const std::vector<std::string>& names, const std::string& what) {
+  return some_of(names) + (names.size() == 1 ? " is " : " are ") + what;
 }
 
 // Of very many files only some are known.
@@ -95,7 +96,8 @@ bool are_there(const PreparedData& data) {
   return true;
 }
 
-std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder) {
+std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder,
+                                                 const std::vector<fs::path>& sources) {
   auto data = data_of_run(folder);
   if (!data || data->fingerprint != run.data_fingerprint || !are_there(*data)) return std::nullopt;
   if (!names_all_sources(*data)) return std::nullopt;
@@ -105,8 +107,12 @@ std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFol
   std::error_code ignored;
   for (const auto& [file, content] : contents)
     if (fs::exists(file, ignored) && hash_file_hex(file) != content.hash) return std::nullopt;
-  log_warning("data: " + are_gone(gone) + "; " + run.folder +
-              " continues with its prepared tokens");
+  std::vector<std::string> added;
+  for (const fs::path& source : sources)
+    if (!contents.contains(fs::absolute(source).lexically_normal()))
+      added.push_back(source.string());
+  log_warning("data: " + are(gone, "gone") + (added.empty() ? "" : ", " + are(added, "new")) +
+              "; " + run.folder + " continues with its prepared tokens");
   return data;
 }
 
@@ -123,20 +129,28 @@ std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
   return some_of(names) + (names.size() == 1 ? " has changed since" : " have changed since");
 }
 
-std::string changed_or_gone_sources(const PreparedData& now, const RunFolder& folder) {
+std::string different_sources(const PreparedData& now, const RunFolder& folder) {
   const auto before = data_of_run(folder);
   if (!before || before->fingerprint == now.fingerprint) return "";
-  const std::string changed = changed_sources(now, folder);
-  const std::vector<std::string> gone = gone_among(contents_of(*before));
-  if (gone.empty()) return changed;
-  return (changed.empty() ? "" : changed + "; ") + are_gone(gone);
+  const auto then = contents_of(*before);
+  std::string text = changed_sources(now, folder);
+  const auto add = [&](const std::vector<std::string>& names, const std::string& what) {
+    if (!names.empty()) text += (text.empty() ? "" : "; ") + are(names, what);
+  };
+  add(gone_among(then), "gone");
+  std::vector<std::string> added;
+  if (names_all_sources(*before))
+    for (const auto& [path, content] : contents_of(now))
+      if (!then.contains(path)) added.push_back(content.path);
+  add(added, "new");
+  return text;
 }
 
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ) {
   if (run.data_fingerprint == now.fingerprint) return "";
   if (keys_differ) return changed_sources(now, folder);
-  const std::string sources = changed_or_gone_sources(now, folder);
+  const std::string sources = different_sources(now, folder);
   return sources.empty() ? "its content differs" : sources;
 }
 

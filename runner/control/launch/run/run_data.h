@@ -2,8 +2,10 @@
 // no recipe can tell: files were edited or replaced.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files/run_folder.h"
 #include "control/data/prepare.h"
@@ -21,9 +23,12 @@ std::optional<PreparedData> data_of_run(const RunFolder& folder);
 bool are_there(const PreparedData& data);
 
 // The data of `run` where files that they were made of are gone, those that are left are as they
-// were and the prepared tokens are there: it can continue, and it is said that it does. Nothing
-// otherwise. Throws Error for a file that cannot be read.
-std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder);
+// were and the prepared tokens are there: it can continue, and it is said that it does, and which
+// of the `sources` that its recipe names now are new. Nothing otherwise. Throws Error for a file
+// that cannot be read.
+std::optional<PreparedData> data_without_sources(
+    const RunRow& run, const RunFolder& folder,
+    const std::vector<std::filesystem::path>& sources = {});
 
 // The same as data_of_run of its recipe, as far as this version understands it, without what only
 // the data tell.
@@ -33,12 +38,12 @@ std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder);
 // none has, and where nothing is known of them.
 std::string changed_sources(const PreparedData& now, const RunFolder& folder);
 
-// The same with those that are gone: "a.txt has changed since; b.txt is gone".
-std::string changed_or_gone_sources(const PreparedData& now, const RunFolder& folder);
+// The same with those that are gone, and with new ones of a recipe that names the same:
+// "a.txt has changed since; b.txt is gone; c.txt is new".
+std::string different_sources(const PreparedData& now, const RunFolder& folder);
 
-// changed_sources(), those that are gone, or that the content differs, where the data are not those
-// of `run`. Empty where they are, and where keys of [dataset] say that they are others and no
-// source is known to have changed.
+// different_sources(), or that the content differs, where the data are not those of `run`. Where
+// keys of [dataset] say that they are others, changed_sources(). Empty where they are the same.
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ);
 
