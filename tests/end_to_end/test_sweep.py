@@ -239,6 +239,7 @@ class Sweep(SweepCrashes):
         shown = self.exprun("sweep", "show").out
         self.assertIn("\nsweep 1 of tiny: finished, 2 of 3 trials finished, 1 removed\nbest: lr=1e-2, ", shown)
         self.assertRegex(shown, r"\n    1  0\.001  removed *\n")
+        self.assertIn("\n`exprun restore --sweep 1` brings back one removed run\n", shown)
         self.exprun("rm", "--sweep", "1")
         self.assertEqual(listed(), ["removed"] * 2)
         self.exprun(*line)
@@ -249,6 +250,7 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT trial, run IS NULL, state FROM trials"),
                          [(1, 0, "finished"), (2, 1, "removed"), (3, 0, "finished")])
         self.assertEqual(listed(), ["finished"] * 2)
+        self.assertNotIn("restore", self.exprun("sweep", "show").out)
 
     def test_the_columns_of_a_sweep_have_the_names_that_report_gives_them(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=4", "evaluation.val_loss.every=4 steps")

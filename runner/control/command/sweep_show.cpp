@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -104,7 +105,17 @@ std::string fitted(const std::string& line) {
   return width ? wrapped(line, 2, 0, width) : line;
 }
 
-void print_summary(const StoredSweep& sweep) {
+// How the runs that are removed come back, while gc has not deleted them.
+std::string way_back(const StoredSweep& sweep, const StoreFolder& folder) {
+  const auto count = std::count_if(
+      sweep.trials.begin(), sweep.trials.end(),
+      [](const StoredTrial& trial) { return trial.state == "removed" && trial.row.run; });
+  if (count == 0) return "";
+  return "`exprun restore --sweep " + std::to_string(sweep.row.id) + store_option(folder.shown) +
+         "` brings back " + pluralize(count, "removed run") + '\n';
+}
+
+void print_summary(const StoredSweep& sweep, const StoreFolder& folder) {
   std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
                      sweep.state + ", " + counts_text(sweep) + '\n';
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
@@ -121,7 +132,7 @@ void print_summary(const StoredSweep& sweep) {
   if (means.size() == 1)
     text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
             ": " + sweep.plan.metric + ' ' + mean_text(means.front().spread) + '\n';
-  print(text);
+  print(text + way_back(sweep, folder));
   if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
     log_warning(warning);
   if (means.size() < 2) return;
@@ -190,7 +201,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
     return 0;
   }
   format.print(with_axes(trials_table(sweep), store, sweep), "the sweep has no trials");
-  if (format.is_plain()) print_summary(sweep);
+  if (format.is_plain()) print_summary(sweep, globals.store);
   return 0;
 }
 
