@@ -209,6 +209,13 @@ std::vector<Difference> differences(const ResolvedRecipe& a, const ResolvedRecip
   return differences;
 }
 
+bool differ_below(std::string_view table, const ResolvedRecipe& a, const ResolvedRecipe& b) {
+  const auto found = differences(a, b);
+  return std::any_of(found.begin(), found.end(), [&](const Difference& difference) {
+    return difference.path.starts_with(table);
+  });
+}
+
 struct Resolver::Known {
   RecipeText text;
   const SchemaSet& schemas;

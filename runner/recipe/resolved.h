@@ -97,6 +97,9 @@ struct Difference {
 };
 std::vector<Difference> differences(const ResolvedRecipe& a, const ResolvedRecipe& b);
 
+// Whether one of them is of a table: differ_below("dataset.", a, b).
+bool differ_below(std::string_view table, const ResolvedRecipe& a, const ResolvedRecipe& b);
+
 // A value of a Difference, for people: "not set" for an absent one.
 inline std::string set_or_not(const std::string& value) {
   return value.empty() ? "not set" : value;

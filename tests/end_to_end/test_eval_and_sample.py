@@ -185,7 +185,7 @@ class EvalAndSample(ExprunTest):
         self.assertIn(said, twenty_steps("resume", "@last", folder=now))
         self.assertIn("continuing tiny-", twenty_steps(*recipe, folder=now))
         (now / "text.txt").unlink()
-        self.assertRegex(twenty_steps(*recipe, folder=now), r"data: text\.txt is gone; tiny-\w+ continues with its prepared tokens")
+        self.assertRegex(twenty_steps(*recipe, folder=now), r"data: text\.txt is gone; training uses the prepared tokens of tiny-\w+")
         self.assertIn("tiny.toml:16:8: error: ", self.exprun("tiny.toml", "steps=5", cwd=now, code=2).err)
 
     def test_a_store_whose_path_is_no_utf8_may_use_data_whose_paths_are(self):

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import struct
@@ -183,6 +184,20 @@ class Fork(LaterTraining):
             said = self.refused("tiny.toml", "steps=1", "warmup=0 steps", f"init_from={start}")
             self.assertRegex(said, r"\n  text\.txt has changed since they were trained\n")
         self.assertRegex(self.refused("resume", origin, "steps=3", code=1), r"\(fingerprint \w{8}, now \w{8}; text\.txt has changed since\)")
+
+    def test_a_text_that_is_gone_is_not_needed_while_its_tokens_are_there(self):
+        self.exprun("tiny.toml", "steps=2")
+        origin = self.newest().name
+        (self.folder / "text.txt").unlink()
+        for command in ["fork", origin, "steps=3"], ["rerun", origin], ["rerun", origin, "seed=2"]:
+            self.assertIn(f"exprun: warning: data: text.txt is gone; training uses the prepared tokens of {origin}\n", self.exprun(*command).err)
+            self.assertEqual(self.state(), "finished")
+        missing = ": error: 'text.txt' does not exist\n"
+        for command in "fork", "rerun":
+            self.assertIn(missing, self.refused(command, origin, "steps=4", "validation_fraction=0.2"))
+        shutil.rmtree(self.folder / "runs/data")
+        for command in "fork", "rerun":
+            self.assertIn(missing, self.refused(command, origin, "steps=5"))
 
     def test_a_file_that_changed_is_named_as_the_run_read_it(self):
         text = (self.folder / "text.txt").read_text()

@@ -54,7 +54,7 @@ class Signals(ExprunTest):
             process = self.start(*command)
             self.wait_for_step(self.last_saved() + 20, process)
             said = self.stop(process, signal.SIGINT).err
-            self.assertIn(f"exprun: warning: data: text.txt is gone; {self.run_folder().name} continues with its prepared tokens\n", said)
+            self.assertIn(f"exprun: warning: data: text.txt is gone; training uses the prepared tokens of {self.run_folder().name}\n", said)
         text.write_text(kept.read_text() + "more")
         self.assertIn("text.txt has changed since", self.exprun("resume", "@last", code=1).err)
         text.unlink()
@@ -72,12 +72,13 @@ class Signals(ExprunTest):
             process = self.start(*again)
             self.wait_for_step(self.last_saved() + 20, process)
             said = self.stop(process, signal.SIGINT).err
-            self.assertIn(f"data: texts/b.txt is gone; {self.run_folder().name} continues with its prepared tokens\n", said)
+            self.assertIn(f"data: texts/b.txt is gone; training uses the prepared tokens of {self.run_folder().name}\n", said)
         self.write("texts/c.txt", "Another text.")
         process = self.start(*command)
         self.wait_for_step(self.last_saved() + 20, process)
         said = self.stop(process, signal.SIGINT).err
-        self.assertIn(f"data: texts/b.txt is gone, texts/c.txt is new; {self.run_folder().name} continues with its prepared tokens\n", said)
+        self.assertIn(f"data: texts/b.txt is gone, texts/c.txt is new; training uses the prepared tokens of "
+                      f"{self.run_folder().name}\n", said)
         self.assertEqual(len(list(self.folder.glob("runs/data/*/data.json"))), 1)
         with open(self.folder / "texts/a.txt", "a") as text:
             text.write("more")

@@ -25,19 +25,14 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
-// The run whose recipe was changed; nothing where none was named.
-std::optional<RunRow> source_of(const LaunchRequest& request) {
-  return request.origin ? request.origin->run : request.repeated;
-}
-
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return continue_run(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
-  const std::string difference = request.trial
-                                     ? ""
-                                     : difference_from_known(store, folder, request.resolved,
-                                                             prepared.data, source_of(request));
+  const std::string difference =
+      request.trial
+          ? ""
+          : difference_from_known(store, folder, request.resolved, prepared.data, request.source());
   if (!difference.empty()) log_info(difference);
   return begin_new_run(store, folder, request, prepared);
 }
@@ -145,6 +140,10 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
 }
 
 }  // namespace
+
+std::optional<RunRow> LaunchRequest::source() const {
+  return origin ? origin->run : repeated;
+}
 
 std::string store_option(const StoreFolder& folder) {
   return store_option(folder.shown);

@@ -39,6 +39,9 @@ struct LaunchRequest {
   // weights.
   std::optional<FileLock>* held_weights = nullptr;
   AttemptBegun begun = {};
+
+  // The run that a new one is a fork or a repetition of; nothing where there is none.
+  std::optional<RunRow> source() const;
 };
 
 struct Launch {

@@ -58,6 +58,16 @@ void require_fitting_weights(const fs::path& weights, const RecipeText& text,
   throw RecipeError(std::move(misfits));
 }
 
+// The run that goes on, or that a new one is made from, unless its keys of [dataset] are others.
+std::optional<RunRow> run_with_these_data(const LaunchRequest& request, const StoreFolder& folder,
+                                          const std::optional<RunRow>& run) {
+  if (run) return run;
+  const auto source = request.source();
+  const auto before = source ? recipe_of_run(folder.run(source->folder)) : std::nullopt;
+  if (!before || differ_below("dataset.", *before, request.resolved)) return std::nullopt;
+  return source;
+}
+
 }  // namespace
 
 DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& folder,
@@ -78,10 +88,12 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
-  if (run && (has_errors(glance.problems) || glance.fingerprint != run->data_fingerprint))
-    if (auto kept =
-            data_without_sources(*run, folder.run(run->folder), raw_sources(request.resolved)))
-      glance = {{}, facts_of(*kept), std::move(kept), run->data_fingerprint};
+  const bool are_others = run && glance.fingerprint != run->data_fingerprint;
+  const bool are_missing = has_errors(glance.problems) || are_others;
+  if (const auto before = are_missing ? run_with_these_data(request, folder, run) : std::nullopt)
+    if (auto kept = data_without_sources(*before, folder.run(before->folder),
+                                         raw_sources(request.resolved)))
+      glance = {{}, facts_of(*kept), std::move(kept), before->data_fingerprint};
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {
     problems.insert(problems.end(), more.begin(), more.end());

@@ -37,8 +37,8 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
 // What is wrong with the recipe or its data at first sight, for a new run (without a `run`) also
 // with the weights that it begins with and the parameters that its optimizer selects (a sweep asks
 // that once for all its trials), and GPUs that it wants and this machine has not, before anything
-// is prepared or written. Returns what it saw of the data, of a run whose sources are gone those
-// that it was trained on. Throws RecipeError.
+// is prepared or written. Returns what it saw of the data; where sources are gone, those that the
+// run was trained on, or the one that a fork or a repetition is of. Throws RecipeError.
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   const std::optional<RunRow>& run);
 

@@ -52,13 +52,6 @@ bool measures_otherwise(const ForkOrigin& origin, const ResolvedRecipe& now,
   });
 }
 
-bool differ_below(std::string_view table, const ResolvedRecipe& before, const ResolvedRecipe& now) {
-  const auto changes = differences(before, now);
-  return std::any_of(changes.begin(), changes.end(), [&](const Difference& difference) {
-    return difference.path.starts_with(table);
-  });
-}
-
 // The same model, of more tokens than the run's data had. Not where these are not known any more.
 bool only_adds_tokens(const ForkOrigin& origin, const ResolvedRecipe& now,
                       const DatasetInfo& dataset_info) {

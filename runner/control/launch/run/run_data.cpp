@@ -112,7 +112,7 @@ std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFol
     if (!contents.contains(fs::absolute(source).lexically_normal()))
       added.push_back(source.string());
   log_warning("data: " + are(gone, "gone") + (added.empty() ? "" : ", " + are(added, "new")) +
-              "; " + run.folder + " continues with its prepared tokens");
+              "; training uses the prepared tokens of " + run.folder);
   return data;
 }
 

@@ -23,9 +23,9 @@ std::optional<PreparedData> data_of_run(const RunFolder& folder);
 bool are_there(const PreparedData& data);
 
 // The data of `run` where files that they were made of are gone, those that are left are as they
-// were and the prepared tokens are there: it can continue, and it is said that it does, and which
-// of the `sources` that its recipe names now are new. Nothing otherwise. Throws Error for a file
-// that cannot be read.
+// were and the prepared tokens are there: they are enough to train on, and it is said, with those
+// of the `sources` that a recipe names now and that are new. Nothing otherwise. Throws Error for a
+// file that cannot be read.
 std::optional<PreparedData> data_without_sources(
     const RunRow& run, const RunFolder& folder,
     const std::vector<std::filesystem::path>& sources = {});
