@@ -70,6 +70,11 @@ class BadRecipe(BadInput):
             self.assertEqual((code, error), (0, ""))
         self.write("sweep.toml", (self.folder / "tiny.toml").read_text() + '[sweep.axes]\n"run.seed" = [1, 2]\n')
         self.assertEqual(self.shell('cat sweep.toml | "$0" check --quick /dev/stdin'), (0, ""))
+        for words in "/dev/stdin", "/dev/stdin lr=1e-3 --origin", "/dev/stdin --schedule", "tiny.toml --diff /dev/stdin":
+            self.assertEqual(self.shell(f'cat tiny.toml | "$0" show {words}')[0], 0, words)
+        for words in "/dev/stdin", "sweep /dev/stdin seed=3,4", "/dev/stdin seed=5 --detach":
+            self.assertEqual(self.shell(f'cat tiny.toml | "$0" {words} steps=2')[0], 0, words)
+        self.assertEqual(self.rows("SELECT seed FROM runs ORDER BY seed"), [(3,), (4,), (5,), (1337,)])
 
     def test_a_standard_input_that_is_closed(self):
         self.assertEqual(self.shell('"$0" check tiny.toml hidden_size=24 tokenizer=byte <&-'), (0, ""))

@@ -93,6 +93,8 @@ RecipeText named_recipe(const Typed& typed) {
   if (typed.before.empty()) return {};
   const std::string& name = typed.before[0];
   Words changes(typed.before.begin() + 1, typed.before.end());
+  if (std::error_code ignored; std::filesystem::is_other(name, ignored))
+    return {};  // a pipe is the command's to read
   if (names_recipe_file(name)) return read_recipe(name, changes);
   const Store store = open_store(typed.store);
   return stored_recipe(store, find_run(store, typed.store, name), changes);

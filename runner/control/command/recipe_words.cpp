@@ -17,8 +17,10 @@ bool names_recipe(const std::string& word) {
 }
 
 bool names_recipe_file(const std::string& word) {
+  namespace fs = std::filesystem;
   std::error_code ignored;
-  return word.ends_with(".toml") || std::filesystem::is_regular_file(word, ignored);
+  const fs::file_status there = fs::status(word, ignored);
+  return word.ends_with(".toml") || (fs::exists(there) && !fs::is_directory(there));
 }
 
 std::string sign_of(const std::string& change) {

@@ -23,8 +23,8 @@ void refuse_detached_machines(const std::optional<JoinedRank>& joined);
 // there. A folder counts too: that it is no recipe is a better answer than that it is no command.
 bool names_recipe(const std::string& word);
 
-// Whether a word that is a recipe or a run means a recipe: it ends in .toml, or a file lies there.
-// A folder is a run's, as `exprun ls` shows it or as it lies on disk.
+// Whether a word that is a recipe or a run means a recipe: it ends in .toml, or a file or a pipe is
+// there. A folder is a run's, as `exprun ls` shows it or as it lies on disk.
 bool names_recipe_file(const std::string& word);
 
 // "~" or "+" before the key of a change; empty where it has none.

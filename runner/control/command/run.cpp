@@ -160,17 +160,20 @@ int run_recipe(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
   const auto joined = machines.joined(overrides);
+  std::optional<RecipeText> read;  // a pipe can be read once
   const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
       HeldRecipe held = with_checkpoint_of_run(
-          with_world_size_of(rank_0, read_recipe(recipe, overrides)), globals.store, always_new);
+          with_world_size_of(rank_0, read ? *read : read_recipe(recipe, overrides)), globals.store,
+          always_new);
       return run_here(std::move(held), always_new, rank_0, begun, globals);
     });
   };
   if (!detach) return run({});
   refuse_detached_machines(joined);
-  require_sound(read_recipe(recipe, overrides), globals);  // mistakes are shown here
+  read = read_recipe(recipe, overrides);
+  require_sound(*read, globals);  // mistakes are shown here
   return launch_in_background(globals.store, run);
 }
 
