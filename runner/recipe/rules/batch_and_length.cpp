@@ -28,6 +28,19 @@ std::string length_of_run(const Table& root) {
   return "the run has " + to_string(*run_length(root));
 }
 
+bool is_part_of_a_step(const RuleInput& input, const Period& period) {
+  const auto steps = in_steps(input.root, input.dataset_info, period);
+  return steps && *steps > 0 && *steps < 1;
+}
+
+Diagnostic shorter_than_a_step(const RuleInput& input, const char* key, const std::string& what) {
+  return clash(
+      input.root,
+      {key, "batch.sequences", "batch.tokens", "batch.sequence_length", "model.context_length"},
+      what + " is shorter than one step",
+      "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens", Severity::warning);
+}
+
 // Every key with a cadence that the recipe has.
 std::vector<std::string> cadences(const Table& root) {
   std::vector<std::string> paths = {"checkpoint.every", "metrics.every", "metrics.progress_every"};
@@ -121,14 +134,14 @@ void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics) {
 
 void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length = run_length(input.root);
-  const auto steps = length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
-  if (!steps || *steps >= 1 || *steps <= 0) return;
-  diagnostics.push_back(clash(
-      input.root,
-      {"run.length", "batch.sequences", "batch.tokens", "batch.sequence_length",
-       "model.context_length"},
-      "the run is shorter than one step",
-      "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens", Severity::warning));
+  if (length && is_part_of_a_step(input, *length))
+    diagnostics.push_back(shorter_than_a_step(input, "run.length", "the run"));
+}
+
+void warmup_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
+  const auto warmup = period_at(input.root, "schedule.warmup");
+  if (warmup && is_part_of_a_step(input, *warmup))
+    diagnostics.push_back(shorter_than_a_step(input, "schedule.warmup", "'warmup'"));
 }
 
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {

@@ -40,6 +40,7 @@ constexpr Rule kRules[] = {
     batch_is_within_an_epoch,
     one_length_of_run,
     run_has_a_whole_step,
+    warmup_has_a_whole_step,
     warmup_fits_run,
     decay_fits_run,
     decay_follows_warmup,

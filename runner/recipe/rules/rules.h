@@ -71,6 +71,7 @@ void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics);
 // lengths and periods
 void one_length_of_run(const RuleInput& input, Diagnostics& diagnostics);
 void run_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics);
+void warmup_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics);
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics);
