@@ -57,6 +57,20 @@ class FineTuning(ExprunTest):
         refused = self.exprun("export", "tiny", "--huggingface", "adapter", "--adapter", code=2)
         self.assertIn("has no adapter: its recipe has no [model.lora]", refused.err)
 
+    def test_weights_with_an_adapter_begin_a_model_without_one_once_they_are_merged(self):
+        self.exprun("tiny.toml", "model.lora={rank=2}", "steps=2")
+        run = self.run_folder().name
+        advice = f"`exprun export {run} --step 2 --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR\n"
+        plain = ("tiny.toml", "name=plain", "steps=1")
+        for words in ["check", *plain], plain:
+            said = self.exprun(*words, "init_from=tiny", code=2).err
+            self.assertIn(f"\n  {advice}", said)
+            self.assertNotIn("init_partial", said)
+        said = self.exprun(*plain, "init_from=tiny", "init_partial=true").err
+        self.assertIn(f"the training of the adapter in these weights is not used; {advice}", said)
+        self.exprun("export", run, "--step", "2", "--huggingface", "merged")
+        self.exprun("tiny.toml", "name=merged", "steps=1", "init_from=merged")
+
     def test_averages_are_evaluated_and_exported(self):
         self.exprun("tiny.toml", "run.ema=0.9", "+evaluation.val_loss.every='40 steps'")
         self.assertIn(f"{self.last_val_loss():.4f}"[:5], self.exprun("eval", "tiny").out)

@@ -227,6 +227,32 @@ TEST_CASE("lora: a run changes adapters and nothing else") {
   }
 }
 
+TEST_CASE("lora: what an adapter learned is not left behind without a word") {
+  const TinyRun adapted({"model.lora={rank=2}"});
+  MemoryRecorder recorder;
+  make_attempt(adapted, recorder);
+  const auto checkpoint = complete_checkpoints(RunFolder{adapted.folder()}).at(0);
+  const std::string from = "model.init_from='" + checkpoint.path.string() + "'";
+  const std::string advice =
+      "`exprun export " + adapted.folder().filename().string() + " --step " +
+      std::to_string(checkpoint.step) + " --store " + adapted.folder().parent_path().string() +
+      " --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR";
+  const TinyRun plain({from});
+  try {
+    import_weights(plain.recipe, plain.build().train_state);
+    FAIL("weights with an adapter became those of a model without one");
+  } catch (const Error& error) {
+    const std::string said = error.what();
+    CHECK(said.find("\n  " + advice) != said.npos);
+    CHECK(said.find("init_partial") == said.npos);
+  }
+  const TinyRun partial({from, "model.init_partial=true"});
+  const auto imported = import_weights(partial.recipe, partial.build().train_state);
+  REQUIRE(imported);
+  CHECK(imported->warnings.back() ==
+        "the training of the adapter in these weights is not used; " + advice);
+}
+
 // From the weights that a run ends with, another batch is learned by heart: all parameters are
 // trained, or adapters of full rank (twice their product) beside all that has none.
 TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning") {

@@ -8,9 +8,11 @@
 #include <regex>
 #include <set>
 
+#include "base/files/checkpoints.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "engine/lora.h"
 #include "engine/weights/name_table.h"
 #include "huggingface/model_config.h"
 
@@ -164,6 +166,17 @@ std::optional<Vocabularies> stated_vocabularies(const Source& source) {
   return Vocabularies{*theirs, *ours};
 }
 
+std::string advice_on_adapter(const fs::path& checkpoint) {
+  std::string run = "RUN";
+  if (const auto named = checkpoint_at(checkpoint)) {
+    const fs::path& folder = named->run.path;
+    run = shell_quoted(folder.filename().string()) + " --step " + std::to_string(named->step) +
+          store_option(folder.parent_path());
+  }
+  return "`exprun export " + run +
+         " --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR";
+}
+
 Differences compare(const Source& source, const Wishes& wishes) {
   Differences differences;
   std::set<std::string> used;
@@ -195,8 +208,10 @@ Differences compare(const Source& source, const Wishes& wishes) {
   }
   for (const std::string& name : source.files().names())
     if (used.count(name) == 0 && !matches_any(source.plan().ignored, name) &&
-        !is_tied_copy(source, name))
+        !is_tied_copy(source, name)) {
       differences.unused.push_back("'" + name + "'");
+      differences.leaves_adapter = differences.leaves_adapter || is_adapter(name);
+    }
   return differences;
 }
 
@@ -210,7 +225,9 @@ Error misfit(const fs::path& path, const Source& source, const Differences& diff
                      pluralize(static_cast<int64_t>(lines.size()), "tensor") + ":";
   for (const std::string& line : joined_blocks(lines)) text += line;
   text += sizes + recipe_advice(path) + vocabulary_advice(source, differences, wishes);
-  if (!wishes.partial && differences.unfit.empty())
+  if (!wishes.partial && differences.leaves_adapter)
+    text += "\n  " + advice_on_adapter(path);
+  else if (!wishes.partial && differences.unfit.empty())
     text += "\n  model.init_partial = true loads the tensors that both have";
   return Error(text, ExitCode::bad_recipe);
 }

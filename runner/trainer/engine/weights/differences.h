@@ -53,9 +53,14 @@ struct Differences {
   std::vector<std::string> missing;  // of the model's
   std::vector<std::string> unused;   // of the source
   std::vector<std::string> unfit;    // shape or dtype
+  bool leaves_adapter = false;       // among `unused` is one of [model.lora]
 
   bool none() const { return missing.empty() && unused.empty() && unfit.empty(); }
 };
+
+// "`exprun export RUN --step N --huggingface DIR` ...", for the checkpoint of a run that has an
+// adapter.
+std::string advice_on_adapter(const std::filesystem::path& checkpoint);
 
 Differences compare(const Source& source, const Wishes& wishes);
 

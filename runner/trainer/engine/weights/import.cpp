@@ -232,7 +232,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
           other_than_config(recipe, keys), differing_sizes(keys, model)};
 }
 
-void add_what_stayed(Imported& imported, const Differences& differences) {
+void add_what_stayed(Imported& imported, const Differences& differences, const fs::path& path) {
   if (!differences.missing.empty())
     imported.warnings.push_back(
         "the weights lack these parameters, which keep their initial values: " +
@@ -240,6 +240,9 @@ void add_what_stayed(Imported& imported, const Differences& differences) {
   if (!differences.unused.empty())
     imported.warnings.push_back("the model lacks these tensors, which were ignored: " +
                                 listed(differences.unused));
+  if (differences.leaves_adapter)
+    imported.warnings.push_back("the training of the adapter in these weights is not used; " +
+                                advice_on_adapter(path));
 }
 
 // What the source has otherwise than the model, as far as the recipe allows it.
@@ -323,7 +326,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
                         path.string() + "' (" + source_kind.system + ")",
                     source_kind.warnings};
   if (tokens) imported.text += matched_text(*tokens);
-  add_what_stayed(imported, differences);
+  add_what_stayed(imported, differences, path);
   return imported;
 }
 
