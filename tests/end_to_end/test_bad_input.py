@@ -10,7 +10,7 @@ import struct
 import subprocess
 import unittest
 
-from support import BUILD, TINY, ExprunTest, kill
+from support import BUILD, TINY, ExprunTest, flip_a_bit, kill
 
 SHARDS = TINY.replace('name = "tiny"', 'name = "shards"').replace(
     'type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\ntrain = "train.bin"').replace(
@@ -182,6 +182,32 @@ shards.toml:17:9: error: token shard: 'train.bin' begins with 77, not with a sha
 if it contains only tokens, write format = "raw_uint16"
     train = "train.bin"
             ^^^^^^^^^^^
+""")
+
+    def test_prepared_tokens_that_were_edited_are_prepared_again(self):
+        self.exprun("tiny.toml", "steps=2")
+        (tokens,) = self.folder.glob("runs/data/*/train_000000.bin")
+        before = tokens.read_bytes()
+        damaged = rf"the prepared data in '\S+/{tokens.parent.name}' DAMAGED \(train_000000\.bin has other content than the manifest says\)"
+        flip_a_bit(tokens)
+        said = self.exprun("tiny.toml", "steps=2", "--new").err
+        self.assertRegex(said, f"warning: data: {damaged.replace('DAMAGED', 'was damaged')} and has been prepared again\n")
+        self.assertEqual(tokens.read_bytes(), before)
+        self.assertEqual(self.series(1), self.series(2))
+        flip_a_bit(tokens)
+        (self.folder / "text.txt").unlink()
+        said = self.exprun("rerun", "@last", code=1).err
+        self.assertRegex(said, f"error: data: {damaged.replace('DAMAGED', 'is damaged')}, and text\\.txt is gone; bring the text back\n")
+
+    def test_a_prepared_shard_that_was_edited(self):
+        self.exprun("data", "prepare", "tiny.toml", "--out", "made")
+        self.write("shards.toml", SHARDS.replace('"train.bin"', '"made/train_*.bin"'))
+        self.exprun("shards.toml", "vocab_size=256", "steps=2")
+        flip_a_bit(self.folder / "made/train_000000.bin")
+        self.assert_refused(["shards.toml", "vocab_size=256"], 2, """\
+shards.toml:17:9: error: token shard: 'made/train_000000.bin' has other content than the manifest says; fetch or make it again
+    train = "made/train_*.bin"
+            ^^^^^^^^^^^^^^^^^^
 """)
 
     def test_a_truncated_shard(self):

@@ -68,9 +68,9 @@ std::optional<std::vector<ListedFile>> read_manifest(const fs::path& folder) try
   return std::nullopt;
 }
 
-// What is wrong with one file.
+// What is wrong with one file, with its hash too where that is to be read.
 std::optional<std::string> file_problem(const fs::path& folder, const ListedFile& listed,
-                                        Verify verify) {
+                                        bool reads) {
   const fs::path file = folder / listed.name;
   std::error_code error;
   const uintmax_t size = fs::file_size(file, error);
@@ -78,23 +78,38 @@ std::optional<std::string> file_problem(const fs::path& folder, const ListedFile
   if (size != listed.bytes)
     return "has " + std::to_string(size) + " bytes, the manifest says " +
            std::to_string(listed.bytes);
-  if (verify == Verify::hashes && hash_file_hex(file) != listed.hash)
+  if (reads && hash_file_hex(file) != listed.hash)
     return "has other content than the manifest says";
   return std::nullopt;
+}
+
+fs::file_time_type written_at(const fs::path& file) {
+  std::error_code missing;
+  const auto time = fs::last_write_time(file, missing);
+  return missing ? fs::file_time_type::min() : time;
 }
 
 std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, size_t most,
                                          const std::string& only = "") {
   std::error_code error;
-  if (!fs::exists(folder / kManifestName, error)) return {{kManifestName, "is missing"}};
+  const fs::path manifest = folder / kManifestName;
+  if (!fs::exists(manifest, error)) return {{kManifestName, "is missing"}};
   const auto files = read_manifest(folder);
   if (!files) return {{kManifestName, "is damaged"}};
   std::vector<ManifestProblem> problems;
+  const auto compared = written_at(manifest);
+  auto newest = compared;
   for (const ListedFile& listed : *files) {
     if (problems.size() == most) break;
     if (!only.empty() && listed.name != only) continue;
-    if (auto what = file_problem(folder, listed, verify)) problems.push_back({listed.name, *what});
+    const auto written = written_at(folder / listed.name);
+    const bool is_changed = verify == Verify::changed && written > compared;
+    if (is_changed) newest = std::max(newest, written);
+    if (auto what = file_problem(folder, listed, verify == Verify::hashes || is_changed))
+      problems.push_back({listed.name, *what});
   }
+  if (newest > compared && problems.empty() && only.empty())
+    fs::last_write_time(manifest, newest, error);  // in vain in a folder of others
   return problems;
 }
 

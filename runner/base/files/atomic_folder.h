@@ -28,7 +28,10 @@ std::string manifest_of(const std::filesystem::path& folder, const std::string& 
 // The names, below the folder, that its manifest lists; none without a valid manifest.
 std::set<std::string> listed_files(const std::filesystem::path& folder);
 
-enum class Verify { sizes, hashes };
+// What of the files is compared with the manifest. `changed`: their sizes, and the hashes of those
+// that were written after it. Where they are as it says, such as copies, it counts as written after
+// them, so that they are not read again.
+enum class Verify { sizes, changed, hashes };
 
 // What is wrong with the folder ("model.safetensors has 12 bytes, the manifest says 40"),
 // or nothing.

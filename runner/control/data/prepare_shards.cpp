@@ -1,8 +1,10 @@
 #include "control/data/prepare_shards.h"
 
+#include <map>
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
 #include "control/data/sources.h"
@@ -19,11 +21,28 @@ ShardFormat format_of(const ResolvedRecipe& recipe) {
   return format == "raw_uint16" ? ShardFormat::raw_uint16 : ShardFormat::with_header;
 }
 
+// What the manifest of its folder says against a shard; nothing where none lists it.
+using ManifestProblems = std::map<fs::path, std::string>;
+
+ManifestProblems manifest_problems_beside(const std::vector<Source>& sources) {
+  std::set<fs::path> folders;
+  for (const Source& source : sources) folders.insert(source.file.parent_path());
+  ManifestProblems found;
+  for (const fs::path& folder : folders)
+    for (const auto& [file, what] : manifest_problems(folder, Verify::changed))
+      found[folder / file] = what;
+  return found;
+}
+
 // Absolute, because a trainer may start elsewhere. Every bad shard of the split is reported.
 std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardFormat format) {
   std::vector<TokenShard> shards;
   Diagnostics problems;
+  const ManifestProblems listed = manifest_problems_beside(sources);
   for (const Source& source : sources) try {
+      if (const auto found = listed.find(source.file); found != listed.end())
+        throw Error("token shard: '" + source.file.string() + "' " + found->second +
+                    "; fetch or make it again");
       shards.push_back(inspect_shard(source.file, format));
       shards.back().path = fs::absolute(source.file).string();
     } catch (const Error& error) {

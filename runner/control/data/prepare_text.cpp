@@ -258,9 +258,19 @@ class Preparation {
     remove_unfinished_folders(data_folder);
     AtomicFolder target = AtomicFolder::resumable(data_folder / inputs_.key());
     const fs::path path = data_folder / made(target);
+    warn_of_damage(path);
     target.rename_target(path);
     target.commit(kProgressFile);
     return told(load_set(path));
+  }
+
+  // Of a set that is replaced.
+  static void warn_of_damage(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return;
+    if (const auto problem = manifest_problem(path, Verify::changed))
+      log_warning("data: the prepared data in '" + path.string() + "' was damaged (" + *problem +
+                  ") and has been prepared again");
   }
 
   // One lock beside the folder, which must be new or empty, or hold this set.

@@ -35,7 +35,7 @@ std::string name_of_copy(const fs::path& file) {
 }  // namespace
 
 std::optional<PreparedData> described_set(const fs::path& folder) try {
-  if (manifest_problem(folder, Verify::sizes)) return std::nullopt;
+  if (manifest_problem(folder, Verify::changed)) return std::nullopt;
   return PreparedData::from_json(read_file(folder / kDataDescription));
 } catch (const Error&) {  // damaged
   return std::nullopt;

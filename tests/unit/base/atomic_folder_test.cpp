@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
@@ -108,6 +110,26 @@ TEST_CASE("manifest: what is wrong with a folder is said") {
   CHECK(manifest_problem(folder.path(), Verify::sizes) == "a is missing");
   folder.write("MANIFEST.json", "{\"files\": {\"a");
   CHECK(manifest_problem(folder.path(), Verify::sizes) == "MANIFEST.json is damaged");
+}
+
+TEST_CASE("manifest: a file that was written after it is read, and once if it is as it was") {
+  using namespace std::chrono_literals;
+  const TemporaryFolder folder;
+  folder.write("a", "four");
+  folder.write(kManifestName, manifest_of(folder.path()));
+  const fs::path manifest = folder.path() / kManifestName;
+  const auto time = fs::last_write_time(manifest);
+  const auto problem_with = [&](const std::string& text, fs::file_time_type written) {
+    folder.write("a", text);
+    fs::last_write_time(folder.path() / "a", written);
+    return manifest_problem(folder.path(), Verify::changed);
+  };
+  CHECK_FALSE(problem_with("FOUR", time));
+  CHECK(problem_with("FOUR", time + 1s) == "a has other content than the manifest says");
+  CHECK(problem_with("FOUR", time + 1s) == "a has other content than the manifest says");
+  CHECK_FALSE(problem_with("four", time + 2s));
+  CHECK(fs::last_write_time(manifest) == time + 2s);
+  CHECK_FALSE(problem_with("FOUR", time + 2s));
 }
 
 TEST_CASE("manifest: what is wrong with all files of a folder, or with one of them") {

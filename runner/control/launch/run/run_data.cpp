@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -60,6 +62,17 @@ std::string are(const std::vector<std::string>& names, const std::string& what) 
   return some_of(names) + (names.size() == 1 ? " is " : " are ") + what;
 }
 
+// Throws Error for tokens that their sources cannot bring back.
+void require_undamaged(const PreparedData& data, const std::string& what_is_gone) {
+  std::set<fs::path> folders;
+  for (const auto* shards : {&data.train, &data.validation})
+    for (const TokenShard& shard : *shards) folders.insert(fs::path(shard.path).parent_path());
+  for (const fs::path& folder : folders)
+    if (const auto problem = manifest_problem(folder, Verify::changed))
+      throw Error("data: the prepared data in '" + folder.string() + "' is damaged (" + *problem +
+                  "), and " + what_is_gone + "; bring the text back");
+}
+
 // Of very many files only some are known.
 bool names_all_sources(const PreparedData& data) {
   if (!data.made_from.is_object()) return false;
@@ -107,6 +120,7 @@ std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFol
   std::error_code ignored;
   for (const auto& [file, content] : contents)
     if (fs::exists(file, ignored) && hash_file_hex(file) != content.hash) return std::nullopt;
+  require_undamaged(*data, are(gone, "gone"));
   std::vector<std::string> added;
   for (const fs::path& source : sources)
     if (!contents.contains(fs::absolute(source).lexically_normal()))

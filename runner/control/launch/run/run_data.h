@@ -25,7 +25,7 @@ bool are_there(const PreparedData& data);
 // The data of `run` where files that they were made of are gone, those that are left are as they
 // were and the prepared tokens are there: they are enough to train on, and it is said, with those
 // of the `sources` that a recipe names now and that are new. Nothing otherwise. Throws Error for a
-// file that cannot be read.
+// file that cannot be read, and for prepared tokens that are damaged.
 std::optional<PreparedData> data_without_sources(
     const RunRow& run, const RunFolder& folder,
     const std::vector<std::filesystem::path>& sources = {});
