@@ -1,15 +1,17 @@
 #include "text/examples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
 
-#include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/format_units.h"
 #include "base/random.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
@@ -32,8 +34,9 @@ Segment segment_of(uint32_t word) {
   return {word / 4, (word & 2) != 0, (word & 1) != 0};
 }
 
-ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most_tokens,
-                         bool truncates) {
+ExampleList::ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most,
+                         bool truncates_longer)
+    : most_tokens(most), truncates(truncates_longer) {
   segments.reserve(words.size());
   int64_t place = 0, begin = 0, learned_end = 0, learned = 0;
   size_t first_segment = 0;
@@ -95,6 +98,68 @@ std::vector<std::vector<size_t>> packed_examples(const std::vector<Example>& exa
     if (left > 0) room.emplace(left, pack);
   }
   return packs;
+}
+
+namespace {
+
+// The least length of sequences, in inputs, that holds such a share of all examples whole.
+int64_t length_that_holds(double share, const ExampleList& list) {
+  std::vector<int64_t> lengths;
+  int64_t tokens = 0;
+  for (const Segment& segment : list.segments) {
+    tokens += segment.tokens;
+    if (!segment.ends_example) continue;
+    lengths.push_back(tokens - 1);  // the last is no input
+    tokens = 0;
+  }
+  std::sort(lengths.begin(), lengths.end());
+  const double count = std::ceil(share * static_cast<double>(lengths.size()));
+  return lengths[static_cast<size_t>(count) - 1];
+}
+
+int64_t dropped_from(const ExampleList& list) {
+  return list.all - static_cast<int64_t>(list.examples.size());
+}
+
+std::string lengths_that_hold(const ExampleList& list) {
+  const int64_t most = length_that_holds(0.95, list), all = length_that_holds(1, list);
+  const std::string all_tokens = with_thousands(all) + " tokens";
+  if (most <= list.most_tokens || most == all)
+    return "sequences of " + all_tokens + " hold all of them whole";
+  return "sequences of " + with_thousands(most) + " tokens hold 95% of them whole, of " +
+         all_tokens + " all";
+}
+
+}  // namespace
+
+std::string remark_on(const ExampleList& list, size_t sequences) {
+  const std::string within = std::to_string(list.most_tokens) + " tokens";
+  std::string text = pluralize(static_cast<int64_t>(list.examples.size()), "example");
+  if (list.truncated > 0)
+    text += " (" + with_thousands(list.truncated) + " truncated to " + within + ")";
+  text += " in " + pluralize(static_cast<int64_t>(sequences), "sequence");
+  const int64_t dropped = dropped_from(list);
+  if (dropped > 0)
+    text += "; " + pluralize(dropped, "example") + " dropped: " +
+            (list.truncates ? "no response within " + within
+                            : "longer than " + within + ", or without a response");
+  if (list.truncated > 0 || dropped > list.empty) text += "; " + lengths_that_hold(list);
+  return text;
+}
+
+std::optional<Diagnostic> many_dropped(const ExampleList& list) {
+  constexpr int64_t kFew = 20;  // one in so many may be dropped without a word
+  const int64_t dropped = dropped_from(list) - list.empty;
+  if (dropped * kFew <= list.all) return std::nullopt;
+  return Diagnostic{{},
+                    with_thousands(dropped) + " of " + pluralize(list.all, "example") +
+                        " are dropped: they do not fit into sequences of " +
+                        std::to_string(list.most_tokens) + " tokens",
+                    "longer ones keep them (batch.sequence_length, at most the model's "
+                    "context_length)" +
+                        std::string(list.truncates ? "" : ", or too_long = \"truncate\""),
+                    {},
+                    Severity::warning};
 }
 
 std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards) {

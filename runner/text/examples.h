@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "base/diagnostic.h"
 #include "text/sample_order.h"
 #include "text/token_shard.h"
 
@@ -43,6 +46,8 @@ struct ExampleList {
   int64_t all = 0;        // those that were dropped included
   int64_t truncated = 0;  // so many of `examples` are without their ends
   int64_t empty = 0;      // so many have no learned token at all
+  int64_t most_tokens = 0;
+  bool truncates = false;
 
   // Throws Error where the words do not describe `tokens` tokens.
   ExampleList(const std::vector<uint32_t>& words, int64_t tokens, int64_t most_tokens,
@@ -64,6 +69,15 @@ struct ExampleList {
 // lengths and the seed, which decides among examples of equal length.
 std::vector<std::vector<size_t>> packed_examples(const std::vector<Example>& examples,
                                                  int64_t most_tokens, int64_t seed);
+
+// What a run says of its examples at its start, and `check` where they are prepared.
+
+// "1,000 examples (3 truncated to 128 tokens) in 52 sequences; one example dropped: ...", and the
+// lengths of sequences that would hold those that are too long.
+std::string remark_on(const ExampleList& list, size_t sequences);
+
+// That many are dropped because they are too long, without a place; nothing where few are.
+std::optional<Diagnostic> many_dropped(const ExampleList& list);
 
 // Packs as blocks of one, which are shuffled each epoch.
 inline SampleSpace space_of_packs(size_t packs) {

@@ -12,6 +12,7 @@
 #include "control/command/recipe_words.h"
 #include "control/command/stored_runs.h"
 #include "control/data/prepare.h"
+#include "control/data/prepared_set.h"
 #include "control/launch/component_refusals.h"
 #include "control/launch/known_speed.h"
 #include "control/launch/machine_problems.h"
@@ -25,6 +26,8 @@
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/capacity.h"
+#include "recipe/rules/rules.h"
+#include "text/examples.h"
 
 namespace exprun {
 namespace {
@@ -46,6 +49,7 @@ struct Report {
   Diagnostics diagnostics;
   std::string hash;
   size_t trials = 0;         // of a recipe with [sweep]
+  std::string examples;      // what becomes of those that are prepared
   ordered_json plan;         // null where it was not asked for, or cannot be known
   std::string plan_error;    // why it is not known, if the world is the reason
   bool lacks_files = false;  // data, examples or weights: no run would start
@@ -140,13 +144,30 @@ class DataLook {
   bool lacks_files_ = false;
 };
 
+// Of a dataset of examples whose data is prepared.
+void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance& glance,
+                  const StoreFolder& folder) {
+  const auto length = sequence_length(recipe.root());
+  if (glance.fingerprint.value_or("").empty() || !length) return;
+  const PreparedData data = load_set(folder.data() / *glance.fingerprint);
+  if (data.train_segments.empty()) return;
+  const bool truncates = text_at(recipe.root(), "dataset.too_long") == "truncate";
+  const ExampleList list(read_segment_words(data.train_segments), token_count(data.train), *length,
+                         truncates);
+  report.examples = remark_on(list, packed_examples(list.examples, *length, 0).size());
+  if (const auto dropped = many_dropped(list))
+    report.add({clash(recipe.root(), {key_of_length(recipe.root()), "dataset.too_long"},
+                      dropped->message, dropped->help, Severity::warning)});
+}
+
 // This machine, and the plan if nothing is wrong so far.
 void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
-                 const DatasetInfo& dataset_info, const StoreFolder& folder, bool strict) {
+                 const DataGlance& glance, const StoreFolder& folder, bool strict) {
   report.add_lacking(machine_problems(recipe));
   if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
     report.add(other_model(expand_path(*from->as<std::string>(), libtorch_folder()), recipe));
-  if (!report.wrong(strict)) add_plan(report, text, recipe, dataset_info, folder);
+  if (!report.wrong(false)) add_examples(report, recipe, glance, folder);
+  if (!report.wrong(strict)) add_plan(report, text, recipe, glance.dataset_info, folder);
 }
 
 void check_run(Report& report, const RecipeText& text, Resolution resolution,
@@ -160,19 +181,18 @@ void check_run(Report& report, const RecipeText& text, Resolution resolution,
   report.diagnostics = resolution.diagnostics;
   if (!report.wrong(false)) report.hash = resolution.recipe.hash();
   report.add(std::move(data.problems));
-  if (!options.quick)
-    look_around(report, text, resolution.recipe, data.dataset_info, folder, options.strict);
+  if (!options.quick) look_around(report, text, resolution.recipe, data, folder, options.strict);
 }
 
 // All its trials; this machine and the plan are the first one's.
 void check_sweep(Report& report, const RecipeText& recipe, const Words& overrides,
                  const Options& options, const StoreFolder& folder) {
   DataLook look(folder);
-  DatasetInfo first;
+  DataGlance first;
   bool is_first = true;
   const auto glance = [&](const Resolution& resolution) {
     DataGlance data = look(resolution);
-    if (std::exchange(is_first, false)) first = data.dataset_info;
+    if (std::exchange(is_first, false)) first = data;
     return data;
   };
   SweepSurvey survey =
@@ -215,6 +235,7 @@ void print_json(const std::string& recipe, const Report& report) {
       {"trials", or_null(report.trials > 0, report.trials)},
       {"diagnostics", to_json(report.diagnostics)},
       {"plan", report.plan},
+      {"examples", or_null(!report.examples.empty(), report.examples)},
       {"starts_here", !report.wrong(false) && !report.lacks_files && report.starts_here},
       {"plan_error", or_null(!report.plan_error.empty(), report.plan_error)}};
   print(json_text(answer, 2, NotUtf8::replaced) + '\n');
@@ -234,6 +255,7 @@ void print_plain(const std::string& recipe, const Report& report) {
       sweep;
   print((width ? wrapped(verdict, 2, 0, width) : verdict) + '\n');
   if (!report.plan.is_null()) print(plan_text(report.plan, width));
+  if (!report.examples.empty()) print(plan_line("examples", report.examples, width));
   if (report.needs_data && !report.lacks_files)
     print("  the plan is known once its data has been prepared, by a first run\n");
 }

@@ -100,6 +100,11 @@ std::string fitted(std::string_view text, size_t width) {
 
 }  // namespace
 
+std::string plan_line(const std::string& name, const std::string& text, size_t width) {
+  const std::string line = plan_line(name, text);
+  return width ? fitted(line, width) : line;
+}
+
 std::string plan_text(const ordered_json& plan, size_t width) {
   const double flops = plan.at("flops_per_token").get<double>();
   const double tokens = plan.at("tokens_per_step").get<double>();

@@ -11,6 +11,9 @@ namespace exprun {
 // In lines of at most `width` columns, where their words allow it (0: of any width).
 std::string plan_text(const nlohmann::ordered_json& plan, size_t width);
 
+// A further line of it.
+std::string plan_line(const std::string& name, const std::string& text, size_t width);
+
 // A learning-rate schedule as text: the rates of every group at some updates, and a plot.
 
 // `schedule` as exprun-trainer --describe gives it (engine/describe.h).

@@ -151,8 +151,7 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
   if (dataset_info.validation_tokens != 0)
     compare("validation", dataset_info.validation_tokens, dataset_info.most_validation_tokens);
   if (short_splits.empty()) return;
-  const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
-                                                                          : "model.context_length";
+  const std::string key = key_of_length(input.root);
   const auto fraction = fits_training && fraction_validates(input.root)
                             ? fraction_that_keeps(*length + !separate, dataset_info)
                             : std::nullopt;
@@ -185,8 +184,7 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
   if (!length || !least || *length >= *least) return;
   const bool validates = least != of_training;
   const auto all = std::max(train.longest, validation.longest);
-  const std::string key = is_written(input.root, "batch.sequence_length") ? "batch.sequence_length"
-                                                                          : "model.context_length";
+  const std::string key = key_of_length(input.root);
   std::vector<std::string> keys{key, "dataset.template", "dataset.path", "dataset.too_long"};
   if (validates) keys.insert(keys.end(), {"dataset.validation", "dataset.validation_fraction"});
   diagnostics.push_back(clash(

@@ -116,6 +116,11 @@ bool asks_for_something(const RuleInput& input, const std::string& path) {
   return toml_text(*value) != toml_text(value_of_json((*schema)["default"], Origin::default_value));
 }
 
+std::string key_of_length(const Table& root) {
+  return is_written(root, "batch.sequence_length") ? "batch.sequence_length"
+                                                   : "model.context_length";
+}
+
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
                  std::string help, Severity severity) {
   const auto newness = [&](const std::string& path) {

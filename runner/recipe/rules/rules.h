@@ -32,6 +32,9 @@ bool is_written(const Table& root, std::string_view path);
 // The same, and it is not the default, which `exprun show` writes out.
 bool asks_for_something(const RuleInput& input, const std::string& path);
 
+// The key that says how long sequences are.
+std::string key_of_length(const Table& root);
+
 // A mistake between keys, of which the message names the first: at its place, or at that of another
 // which the command line has changed while the first stands in a file. What the user typed counts
 // more than what was stored with a run.

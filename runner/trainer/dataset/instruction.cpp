@@ -7,8 +7,6 @@
 #include <numeric>
 
 #include "base/diagnostic.h"
-#include "base/format_units.h"
-#include "base/strings.h"
 #include "engine/data/prefetcher.h"
 #include "engine/data/token_dataset.h"
 #include "engine/model.h"
@@ -110,9 +108,9 @@ class InstructionDataset final : public Dataset {
  public:
   InstructionDataset(const Section& section, const DatasetContext& context)
       : template_(section.get<std::string>("template")),
-        truncates_(section.get<std::string>("too_long") == "truncate"),
-        train_(context.data.train, context.data.train_segments, context, truncates_),
-        validation_(context.data.validation, context.data.validation_segments, context, truncates_),
+        train_(context.data.train, context.data.train_segments, context, truncates(section)),
+        validation_(context.data.validation, context.data.validation_segments, context,
+                    truncates(section)),
         length_(context.sequence_length),
         seed_(context.seed),
         device_(context.device),
@@ -142,35 +140,20 @@ class InstructionDataset final : public Dataset {
     return template_.prompt(instruction);
   }
 
-  // "1,000 examples (3 truncated to 128 tokens) in 52 sequences; one example dropped: ..."
   std::string remark() const override {
-    const ExampleList& list = train_.list();
-    const std::string within = std::to_string(length_) + " tokens";
-    std::string text = pluralize(static_cast<int64_t>(list.examples.size()), "example");
-    if (list.truncated > 0)
-      text += " (" + with_thousands(list.truncated) + " truncated to " + within + ")";
-    text += " in " + pluralize(train_.packs(), "sequence");
-    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size());
-    if (dropped > 0)
-      text += "; " + pluralize(dropped, "example") + " dropped: " +
-              (truncates_ ? "no response within " + within
-                          : "longer than " + within + ", or without a response");
-    return text;
+    return remark_on(train_.list(), static_cast<size_t>(train_.packs()));
   }
 
   std::string warning() const override {
-    constexpr int64_t kFew = 20;  // one in so many may be dropped without a word
-    const ExampleList& list = train_.list();
-    const int64_t dropped = list.all - static_cast<int64_t>(list.examples.size()) - list.empty;
-    if (dropped * kFew <= list.all) return "";
-    return with_thousands(dropped) + " of " + pluralize(list.all, "example") +
-           " are dropped: they do not fit into sequences of " + std::to_string(length_) +
-           " tokens; longer ones keep them (batch.sequence_length, at most the model's "
-           "context_length)" +
-           (truncates_ ? "" : ", or too_long = \"truncate\"");
+    const auto dropped = many_dropped(train_.list());
+    return dropped ? dropped->message + "; " + dropped->help : "";
   }
 
  private:
+  static bool truncates(const Section& section) {
+    return section.get<std::string>("too_long") == "truncate";
+  }
+
   const PackedSplit& of(Split split) const { return split == Split::train ? train_ : validation_; }
 
   // On the CPU. Validation in order, training in a new order each epoch.
@@ -185,7 +168,6 @@ class InstructionDataset final : public Dataset {
   }
 
   ExampleTemplate template_;
-  bool truncates_;
   PackedSplit train_, validation_;
   int64_t length_;
   int64_t seed_;

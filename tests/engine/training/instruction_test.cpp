@@ -234,10 +234,11 @@ TEST_CASE("instruction: what is too long is truncated, dropped or refused") {
   };
   CHECK(truncated->remark() == "51 examples (1 truncated to 24 tokens) in " + packs(*truncated) +
                                    " sequences; one example dropped: no response within 24 "
-                                   "tokens");
+                                   "tokens; sequences of 39 tokens hold all of them whole");
   CHECK(dropped->remark() == "50 examples in " + packs(*dropped) +
                                  " sequences; 2 examples dropped: longer than 24 tokens, or "
-                                 "without a response");
+                                 "without a response; sequences of 39 tokens hold all of them "
+                                 "whole");
   const Prepared hopeless({late});
   CHECK_THROWS_AS(hopeless.dataset(), RecipeError);
 }

@@ -86,6 +86,41 @@ TEST_CASE("examples: a longer one is truncated or dropped, one that learns nothi
   CHECK(dropped.truncated == 0);
 }
 
+TEST_CASE("examples: what is too long is told, with the lengths that hold it") {
+  std::vector<Segment> segments;
+  const auto add = [&](int count, int64_t given, int64_t learned) {
+    for (int i = 0; i < count; ++i) {
+      segments.push_back({given, false, false});
+      segments.push_back({learned, true, true});
+    }
+  };
+  add(90, 2, 2), add(8, 3, 8), add(2, 30, 1);
+  const int64_t tokens = 90 * 4 + 8 * 11 + 2 * 31;
+  const auto told = [&](int64_t most, bool truncates) {
+    return remark_on(ExampleList(words(segments), tokens, most, truncates), 60);
+  };
+  const auto warned = [&](int64_t most, bool truncates) {
+    const auto dropped = many_dropped(ExampleList(words(segments), tokens, most, truncates));
+    return dropped ? dropped->message + "; " + dropped->help : "";
+  };
+  const std::string lengths = "; sequences of 10 tokens hold 95% of them whole, of 30 tokens all";
+  CHECK(told(30, true) == "100 examples in 60 sequences");
+  CHECK(told(8, true) ==
+        "98 examples (8 truncated to 8 tokens) in 60 sequences; 2 examples dropped: no response "
+        "within 8 tokens" +
+            lengths);
+  CHECK(told(8, false) ==
+        "90 examples in 60 sequences; 10 examples dropped: longer than 8 tokens, or without a "
+        "response" +
+            lengths);
+  CHECK(told(10, false).ends_with("; sequences of 30 tokens hold all of them whole"));
+  CHECK(warned(8, true) == "");
+  CHECK(warned(8, false) ==
+        "10 of 100 examples are dropped: they do not fit into sequences of 8 tokens; longer ones "
+        "keep them (batch.sequence_length, at most the model's context_length), or too_long = "
+        "\"truncate\"");
+}
+
 TEST_CASE("examples: segments of other tokens are refused") {
   CHECK_THROWS_AS(ExampleList(words({{3, true, true}}), 4, 8, true), Error);
   CHECK_THROWS_AS(ExampleList(words({{3, true, true}, {1, true, false}}), 4, 8, true), Error);
