@@ -5,7 +5,7 @@ import unittest
 from support import ExprunTest
 
 MACHINE = {"process_cpu_percent", "process_memory_bytes", "load", "memory_available_bytes", "disk_free_bytes"}
-GPU = {"utilisation_percent": 97, "memory_bytes": 1 << 30, "power_watts": 612.5, "sm_clock_mhz": 1980,
+GPU = {"utilization_percent": 97, "memory_bytes": 1 << 30, "power_watts": 612.5, "sm_clock_mhz": 1980,
        "memory_clock_mhz": 2619, "temperature_celsius": 64, "throttle_reasons": 0x24}
 OLD_GPU = {"memory_bytes": 1 << 30, "temperature_celsius": 64}  # all that it can say
 

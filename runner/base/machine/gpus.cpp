@@ -23,7 +23,7 @@ constexpr size_t kTextBytes = 96;
 struct Memory {
   unsigned long long total, free, used;
 };
-struct Utilisation {
+struct Utilization {
   unsigned gpu, memory;  // percent
 };
 constexpr int kSmClock = 1, kMemoryClock = 2;  // nvmlClockType_t
@@ -143,7 +143,7 @@ struct Nvml::Library {
     memory.find(handle, {"nvmlDeviceGetMemoryInfo"});
     most_instances.find(handle, {"nvmlDeviceGetMaxMigDeviceCount"});
     instance.find(handle, {"nvmlDeviceGetMigDeviceHandleByIndex"});
-    utilisation.find(handle, {"nvmlDeviceGetUtilizationRates"});
+    utilization.find(handle, {"nvmlDeviceGetUtilizationRates"});
     power.find(handle, {"nvmlDeviceGetPowerUsage"});
     clock.find(handle, {"nvmlDeviceGetClockInfo"});
     temperature.find(handle, {"nvmlDeviceGetTemperature"});
@@ -177,7 +177,7 @@ struct Nvml::Library {
   Function<Device, Memory*> memory;
   NumberOfDevice most_instances;
   Function<Device, unsigned, Device*> instance;
-  Function<Device, Utilisation*> utilisation;
+  Function<Device, Utilization*> utilization;
   Function<Device, int, unsigned*> clock, temperature;
   Function<Device, unsigned long long*> throttle_reasons;
 };
@@ -215,8 +215,8 @@ const std::vector<Gpu>& Nvml::gpus() const {
 GpuUsage Nvml::usage(size_t i) const {
   const Device device = devices_.at(i);
   GpuUsage usage;
-  Utilisation utilisation{};
-  if (library_->utilisation(device, &utilisation)) usage.utilisation_percent = utilisation.gpu;
+  Utilization utilization{};
+  if (library_->utilization(device, &utilization)) usage.utilization_percent = utilization.gpu;
   Memory memory{};
   if (library_->memory(device, &memory)) usage.memory_bytes = static_cast<double>(memory.used);
   usage.power_watts = watts_of(library_->power, device);

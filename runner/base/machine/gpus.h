@@ -17,10 +17,10 @@ struct Gpu {
   std::vector<std::string> instances = {};  // uuids of its MIG instances ("MIG-..."), if it is cut
 };
 
-// At this moment; utilisation is of the library's last sampling period (a second or less). What a
+// At this moment; utilization is of the library's last sampling period (a second or less). What a
 // GPU or an old driver cannot say is absent.
 struct GpuUsage {
-  std::optional<double> utilisation_percent;  // of the time, in which a kernel ran
+  std::optional<double> utilization_percent;  // of the time, in which a kernel ran
   std::optional<double> memory_bytes;         // taken, by all processes
   std::optional<double> power_watts;
   std::optional<double> sm_clock_mhz, memory_clock_mhz;

@@ -55,7 +55,7 @@ std::optional<double> available_memory_bytes() {
 
 void add_gpu(Values& values, size_t number, const GpuUsage& usage) {
   const std::string gpu = "gpu" + std::to_string(number) + "/";
-  add(values, gpu + "utilisation_percent", usage.utilisation_percent);
+  add(values, gpu + "utilization_percent", usage.utilization_percent);
   add(values, gpu + "memory_bytes", usage.memory_bytes);
   add(values, gpu + "power_watts", usage.power_watts);
   add(values, gpu + "sm_clock_mhz", usage.sm_clock_mhz);

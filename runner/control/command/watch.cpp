@@ -123,7 +123,7 @@ std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
   const auto rounded = [](const char* unit) {
     return [unit](double value) { return fixed(value, 0) + unit; };
   };
-  add("utilisation_percent", rounded("%"));
+  add("utilization_percent", rounded("%"));
   add("memory_bytes", binary_bytes);
   add("power_watts", rounded(" W"));
   add("temperature_celsius", rounded(" °C"));

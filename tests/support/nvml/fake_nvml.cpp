@@ -46,7 +46,7 @@ extern "C" {
 struct MemoryOfGpu {
   unsigned long long total, free, used;
 };
-struct UtilisationOfGpu {
+struct UtilizationOfGpu {
   unsigned gpu, memory;
 };
 
@@ -94,8 +94,8 @@ int nvmlDeviceGetMemoryInfo(const void*, MemoryOfGpu* memory) {
   *memory = {80ULL << 30, 79ULL << 30, 1ULL << 30};
   return kSuccess;
 }
-int nvmlDeviceGetUtilizationRates(const void* gpu, UtilisationOfGpu* utilisation) {
-  return answer(gpu, utilisation, {97, 41});
+int nvmlDeviceGetUtilizationRates(const void* gpu, UtilizationOfGpu* utilization) {
+  return answer(gpu, utilization, {97, 41});
 }
 int nvmlDeviceGetPowerUsage(const void* gpu, unsigned* milliwatts) {
   return answer(gpu, milliwatts, 612'500U);

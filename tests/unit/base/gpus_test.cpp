@@ -49,7 +49,7 @@ TEST_CASE("nvml: what a GPU does, and nothing in place of what it cannot say") {
   const auto nvml = Nvml::open(EXPRUN_FAKE_NVML);
   REQUIRE(nvml);
   const GpuUsage usage = nvml->usage(0);
-  CHECK(usage.utilisation_percent == 97);
+  CHECK(usage.utilization_percent == 97);
   CHECK(usage.memory_bytes == 1 << 30);
   CHECK(usage.power_watts == 612.5);
   CHECK(usage.sm_clock_mhz == 1980);
@@ -57,7 +57,7 @@ TEST_CASE("nvml: what a GPU does, and nothing in place of what it cannot say") {
   CHECK(usage.temperature_celsius == 64);
   CHECK(usage.throttle_reasons == 0x24);
   const GpuUsage old = nvml->usage(1);
-  CHECK(!old.utilisation_percent);
+  CHECK(!old.utilization_percent);
   CHECK(old.memory_bytes == 1 << 30);
   CHECK(!old.power_watts);
   CHECK(!old.sm_clock_mhz);

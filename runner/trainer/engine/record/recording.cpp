@@ -40,7 +40,7 @@ Recording::Recording(const StoredRun& run, const RankAttempt& attempt)
       mfu_(mfu_of(attempt)),
       all_{&store_, &progress_, &timers_} {
   const int64_t every = attempt.pipeline().plan.metrics_every;
-  if (mfu_) all_.push_back(&utilisation_.emplace(metrics_, every, *mfu_));
+  if (mfu_) all_.push_back(&utilization_.emplace(metrics_, every, *mfu_));
   if (!attempt.recipe().section("metrics").get<bool>("tensorboard")) return;
   events_.emplace(run.folder.path / "tensorboard");
   all_.push_back(&tensorboard_.emplace(*events_, every, hyper_parameters(attempt.recipe()),

@@ -45,7 +45,7 @@ class Recording : public Recorder {
   Progress progress_;
   TimerRecorder timers_;
   std::optional<Mfu> mfu_;
-  std::optional<MfuRecorder> utilisation_;
+  std::optional<MfuRecorder> utilization_;
   std::optional<LiveEventFile> events_;
   std::optional<TensorboardRecorder> tensorboard_;
   std::optional<SystemRecorder> system_;

@@ -1,4 +1,4 @@
-// Model FLOPs utilisation: which part of a device's peak the model's own arithmetic takes, by the
+// Model FLOPs utilization: which part of a device's peak the model's own arithmetic takes, by the
 // convention P (Chowdhery et al. 2022, appendix B): 6N + 12 L C T a token, N without position
 // embeddings, whatever is really computed.
 #pragma once
