@@ -15,7 +15,7 @@ struct Finalize {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
-constexpr const char* kOnlyReads = "only statements that read are allowed, as SELECT";
+constexpr const char* kOnlyReads = "only statements that read, such as SELECT, are allowed";
 
 constexpr const char* kChanges[] = {"alter",  "create",  "delete", "drop",
                                     "insert", "replace", "update"};

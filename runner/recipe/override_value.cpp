@@ -113,7 +113,7 @@ bool is_one_text(std::string_view text, const Schema& schema) {
 std::string help_for_more_words(std::string_view text, const Schema& schema) {
   const size_t end = text.find(' ');
   if (end == text.npos || text.find_first_of("\"'[{") != text.npos) return "";
-  if (text.find('=', end) != text.npos) return "write each change as a word of its own";
+  if (text.find('=', end) != text.npos) return "write each override as a word of its own";
   const bool has_unit = is_word(text.substr(end + 1)) && parse_number<double>(text.substr(0, end));
   const bool takes_number = allows_type(schema, "integer") || allows_type(schema, "number");
   return has_unit && takes_number ? "a number is needed, without a unit" : "";

@@ -280,7 +280,7 @@ Diagnostic no_effect(const Setting& last, const Setting& before, const std::stri
   std::string typed = before.by->file->text;
   std::replace(typed.begin(), typed.end(), '\n', ' ');
   const std::string in = before.key == before.by->key ? "" : "'" + before.key + "' in ";
-  return warning(last.where, why + ", and this one counts", in + "'" + typed + "' has no effect");
+  return warning(last.where, why + "; this one takes effect", in + "'" + typed + "' has no effect");
 }
 
 // Only the last counts, of a key and of two that exclude each other: a script may put changes after

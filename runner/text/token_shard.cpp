@@ -119,7 +119,7 @@ int64_t size_of(int fd, const fs::path& file) {
   if (S_ISDIR(status.st_mode)) throw file_error("read", file, EISDIR);
   if (!S_ISREG(status.st_mode))
     throw shard_error(file, "is not a regular file (it is a pipe or a device)");
-  if (status.st_size == 0) throw shard_error(file, "is empty; fetch or make it again");
+  if (status.st_size == 0) throw shard_error(file, "is empty; download or create it again");
   return status.st_size;
 }
 
@@ -139,20 +139,20 @@ const Kind& checked_kind(const Header& header, const fs::path& file) {
   if (header[1] != kind->version)
     throw shard_error(file, "has version " + std::to_string(header[1]) + ", but only version " +
                                 std::to_string(kind->version) +
-                                " of its format is supported; fetch or make it again");
+                                " of its format is supported; download or create it again");
   return *kind;
 }
 
 void check_size(int64_t size, const TokenShard& shard, const fs::path& file) {
   if (shard.tokens < 0)
     throw shard_error(file, "has a damaged header (" + std::to_string(shard.tokens) +
-                                " tokens); fetch or make it again");
+                                " tokens); download or create it again");
   const int64_t expected = shard.file_bytes();
   if (size == expected) return;
   throw shard_error(
       file, std::string(size < expected ? "is truncated" : "is too long") + ": its header says " +
                 std::to_string(shard.tokens) + " tokens, which is " + std::to_string(expected) +
-                " bytes, but it has " + std::to_string(size) + "; fetch or make it again");
+                " bytes, but it has " + std::to_string(size) + "; download or create it again");
 }
 
 TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
@@ -185,7 +185,7 @@ TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
   if (size < kHeaderBytes)
     throw shard_error(file,
                       "has " + std::to_string(size) +
-                          " bytes, fewer than the 1,024 of a shard's header; fetch or make it "
+                          " bytes, fewer than the 1,024 of a shard's header; download or create it "
                           "again" +
                           (is_shard_magic(header[0])
                                ? ""

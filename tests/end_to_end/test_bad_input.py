@@ -149,7 +149,7 @@ class BadUsage(BadInput):
         self.assertIn("nothing-12345678", result.err)
 
     def test_no_store(self):
-        self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in runs yet; "
+        self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in 'runs' yet; "
                             "run a recipe first, or give the folder of a store with --store DIR\n")
 
     def test_the_database_of_a_store(self):
@@ -214,7 +214,7 @@ shards.toml:17:9: error: token shard: 'made/train_000000.bin' has other content 
         self.write("train.bin", shard([1] * 1000, claimed=2000))
         self.assert_refused(["shards.toml"], 2, """\
 shards.toml:17:9: error: token shard: 'train.bin' is truncated: its header says 2000 tokens, which is 5024 bytes, \
-but it has 3024; fetch or make it again
+but it has 3024; download or create it again
     train = "train.bin"
             ^^^^^^^^^^^
 """)
@@ -223,7 +223,7 @@ but it has 3024; fetch or make it again
         self.write("train.bin", b"abc")
         self.assert_refused(["shards.toml"], 2, """\
 shards.toml:17:9: error: token shard: 'train.bin' has 3 bytes, fewer than the 1,024 of a shard's header; \
-fetch or make it again, or write format = "raw_uint16" if it contains only tokens
+download or create it again, or write format = "raw_uint16" if it contains only tokens
     train = "train.bin"
             ^^^^^^^^^^^
 """)

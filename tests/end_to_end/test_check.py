@@ -30,7 +30,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):
         prompt = ("tiny.toml", "evaluation.sample.prompt='A Zoo'")
-        wrong_prompt = ("<override 1>:1:26: error: the prompt has 'A', which the tokenizer does not know\n"
+        wrong_prompt = ("<override 1>:1:26: error: the prompt contains 'A', which the tokenizer does not know\n"
                         "    evaluation.sample.prompt='A Zoo'\n"
                         "                             ^^^^^^^ it knows only the characters of the text that it was made from\n")
         small = ("tiny.toml", "vocab_size=20")
@@ -53,7 +53,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.exprun(*words)
         self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
         self.assertEqual(self.exprun("check", *words, code=2).err, """\
-<override 2>:1:26: error: the prompt has 'l', which the tokenizer does not know
+<override 2>:1:26: error: the prompt contains 'l', which the tokenizer does not know
     evaluation.sample.prompt=little
                              ^^^^^^ it knows only the characters of the text that it was made from
 """)
@@ -78,7 +78,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
     def test_a_run_says_once_what_only_the_data_tell(self):
         for words in ["--new"], ["--new", "name=again"]:  # the second time the data are prepared
             said = self.exprun("tiny.toml", "steps=1", "batch.sequences=2000", *words).err
-            self.assertEqual(said.count("one step takes 32000 tokens, more than the training data has"), 1, said)
+            self.assertEqual(said.count("one step takes 32,000 tokens, more than the training data has"), 1, said)
 
     def test_a_vocabulary_smaller_than_that_of_the_shards_tokenizer(self):
         vocabulary = fixture(self, "data/vocab.bpe").parent

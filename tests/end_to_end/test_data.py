@@ -69,7 +69,7 @@ class Data(unittest.TestCase):
         said = self.data("prepare", "path=-", "validation_fraction=0.0", "--out", "made", text=b"hello")
         self.assertIn("train       5 tokens", said)
         self.assertEqual(self.data("head", "made"), "hello\n")
-        self.assertIn("standard input cannot be used here: only exprun data prepare --out FOLDER reads it",
+        self.assertIn("standard input cannot be used here: only exprun data prepare --out DIR reads it",
                       self.data("prepare", "path=-", "validation_fraction=0.0", text=b"hello", code=2))
 
     def test_standard_input_says_how_it_can_be_split(self):
@@ -80,7 +80,7 @@ class Data(unittest.TestCase):
         self.assertIn("error: the sources contain no text, so there are no tokens to train on\n", said)
         said = self.data("prepare", "path=/dev/stdin", "--out", "made", text=b"hello", code=2)
         self.assertIn("error: '/dev/stdin' is not a regular file\n", said)
-        self.assertIn("^ read a pipe with exprun data prepare path=- --out FOLDER\n", said)
+        self.assertIn("^ read a pipe with exprun data prepare path=- --out DIR\n", said)
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_the_folder_may_be_a_link_and_end_with_a_slash(self):
@@ -289,8 +289,8 @@ class Data(unittest.TestCase):
         (self.folder / "empty.bin").write_bytes(b"")
         said = self.data("verify", "llama3.bin", "empty.bin", "nanogpt.bin", "nothing.bin", code=1)
         self.assertEqual(said, "llama3.bin: token shard: 'llama3.bin' is truncated: its header says 2 tokens, which "
-                               "is 1032 bytes, but it has 1027; fetch or make it again\n"
-                               "empty.bin: token shard: 'empty.bin' is empty; fetch or make it again\n"
+                               "is 1032 bytes, but it has 1027; download or create it again\n"
+                               "empty.bin: token shard: 'empty.bin' is empty; download or create it again\n"
                                "nanogpt.bin: does not begin with a shard's header; if it contains only uint16 tokens, "
                                "verify it with --format raw_uint16\n"
                                "exprun: error: data: 'nothing.bin' does not exist\n")
@@ -427,7 +427,7 @@ class Data(unittest.TestCase):
         self.assertEqual([(one["path"], one["good"], one["finding"]) for one in found],
                          [("made", False, "train_000001.bin is missing"), ("made", False, self.again("made")),
                           ("made/train_000000.bin", True, good), ("made/validation_000000.bin", True, good),
-                          ("caf\ufffd.bin", False, "token shard: 'caf\ufffd.bin' is empty; fetch or make it again"),
+                          ("caf\ufffd.bin", False, "token shard: 'caf\ufffd.bin' is empty; download or create it again"),
                           ("nothing.bin", False, "data: 'nothing.bin' does not exist")])
         found = json.loads(self.data("verify", "--json", "made/train_000000.bin"))
         self.assertEqual(found, [{"path": "made/train_000000.bin", "good": True, "finding": good}])
@@ -483,10 +483,10 @@ class Data(unittest.TestCase):
     def test_a_damaged_shard_is_told_before_its_tokenizer_is_missed(self):
         (self.folder / "bad.bin").write_bytes(struct.pack("<256i", 20240520, 1, -4, *[0] * 253))
         (self.folder / "none.bin").write_bytes(struct.pack("<256i", 20240520, 1, 0, *[0] * 253))
-        damaged = "token shard: 'bad.bin' has a damaged header (-4 tokens); fetch or make it again\n"
+        damaged = "token shard: 'bad.bin' has a damaged header (-4 tokens); download or create it again\n"
         self.assertEqual(self.data("head", "bad.bin", code=1), f"exprun: error: {damaged}")
         self.assertEqual(self.data("info", "bad.bin", code=1), f"exprun: error: {damaged}")
-        self.assertEqual(self.data("verify", "none.bin", code=1), "none.bin: holds no token; fetch or make it again\n")
+        self.assertEqual(self.data("verify", "none.bin", code=1), "none.bin: holds no token; download or create it again\n")
 
     def test_head_does_nothing_to_a_terminal(self):
         (self.folder / "a.txt").write_bytes(b"a\033]0;title\007\tred\x9b\r\n\xc2\x9bz")
@@ -706,7 +706,7 @@ class Data(unittest.TestCase):
             result = subprocess.run([BUILD / "exprun", "data", "info", "shards", "--json", *words], cwd=self.folder,
                                     text=True, capture_output=True, timeout=TIMEOUT)
             self.assertEqual(result.stderr,
-                             "exprun: error: token shard: 'shards/a.bin' is empty; fetch or make it again\n"
+                             "exprun: error: token shard: 'shards/a.bin' is empty; download or create it again\n"
                              "exprun: error: token shard: 'shards/c.bin' is not a regular file (it is a pipe or a device)\n")
             self.assertEqual([row[key] for row in json.loads(result.stdout)], expected)
             self.assertEqual(result.returncode, 1)

@@ -50,10 +50,10 @@ class Divergence(DivergenceTest):
         said = self.exprun("tiny.toml", "on_divergence=rollback", "checkpoint.every=10 steps", "keep_best=none",
                            "metrics.every=3 steps", *OUTLIERS).err
         (message,) = self.events()
-        self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and skips the data of 5 steps; "
+        self.assertRegex(message, r"\Athe loss of step 25 is .*; the run goes back to step 20 and passes over the data of 5 steps; "
                                   rf"`exprun data head --run {self.run_folder().name} --batch 25` prints those of the last\Z")
         self.assertIn(f"exprun: warning: {message}\n", said)
-        self.assertIn("\nexprun: skipped the data of 5 steps\n", said)
+        self.assertIn("\nexprun: passed over the data of 5 steps\n", said)
         # What changes is recorded at its step, and nothing of the steps that were left is live.
         self.assertEqual(self.rows("SELECT step, value FROM metrics WHERE name = 'passed_over_batches' ORDER BY step"),
                          [(1, 0.0)] + [(step, 0.0) for step in range(3, 20, 3)] + [(step, 5.0) for step in range(21, 40, 3)])
@@ -65,7 +65,7 @@ class Divergence(DivergenceTest):
         self.exprun("tiny.toml", "checkpoint.every=10 steps", "keep_best=none", *OUTLIERS, code=3)
         self.exprun("fork", "@last", "--step", "20", "on_divergence=rollback")
         (_, message) = self.rows("SELECT run, text FROM event WHERE kind = 'divergence'")[0]
-        self.assertIn("; the run goes back to step 20 and skips the data of 5 steps", message)
+        self.assertIn("; the run goes back to step 20 and passes over the data of 5 steps", message)
         self.assertEqual(self.rows("SELECT state, last_step FROM runs ORDER BY run"), [("diverged", 25), ("finished", 40)])
         self.exprun("fork", "@last", "--step", "30", "on_divergence=skip")
         self.assertEqual(self.rows("SELECT state, last_step FROM runs WHERE run = 3"), [("finished", 40)])

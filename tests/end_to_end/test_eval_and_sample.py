@@ -140,7 +140,7 @@ class EvalAndSample(ExprunTest):
 
     def test_eval_judges_a_prompt_as_check_does(self):
         said = self.exprun("check", "tiny.toml", "evaluation.sample.prompt=Zoo", code=2).err
-        self.assertIn("the prompt has 'Z', which the tokenizer does not know", said)
+        self.assertIn("the prompt contains 'Z', which the tokenizer does not know", said)
         told = self.exprun("eval", "@last", "evaluation.sample.prompt=Zoo", code=2).err
         self.assertEqual(told.split(":", 2)[2], said.split(":", 2)[2])
 

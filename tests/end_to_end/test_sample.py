@@ -157,7 +157,7 @@ class Sample(ExprunTest):
         self.exprun("tiny.toml", "steps=1", "name=vocabulary", "tokenizer=huggingface", "dataset.vocabulary=model/tokenizer.json")
 
         def said(place, text="ZZ"):
-            return (f"{place}:1: error: the prompt has 'Z', which the tokenizer does not know\n    {text}\n    "
+            return (f"{place}:1: error: the prompt contains 'Z', which the tokenizer does not know\n    {text}\n    "
                     f"{'^' * len(text)} it knows only the characters of the text that it was made from\n")
         self.write("prompts.txt", "7\r\n\nZZ\r\n1\nsea Z\n")
         for run in "characters", "vocabulary", "model":
@@ -194,7 +194,7 @@ class Sample(ExprunTest):
         self.assertTrue(self.exprun("sample", "tiny", "--prompts", "prompts.txt", code=2).err.startswith("prompts.txt:2:1: error: "))
 
     def test_what_is_no_setting_is_told_what_it_may_be(self):
-        self.assertIn("'ROMEO:' is not key=value; for a prompt write --prompt ROMEO:\n",
+        self.assertIn("'ROMEO:' is not key=value; for a prompt, write --prompt ROMEO:\n",
                       self.exprun("sample", "@last", "ROMEO:", code=2).err)
         self.assertIn("unknown option '--temperature'; did you mean 'temperature=VALUE'?",
                       self.exprun("sample", "@last", "--temperature", "1", code=2).err)

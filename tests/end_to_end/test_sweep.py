@@ -80,7 +80,7 @@ class Sweep(SweepCrashes):
         axes = self.write("axes.toml", (self.folder / "tiny.toml").read_text() + "[sweep.axes]\n'run.seed' = [1, 2]\n").name
         for more in (), ("--dry-run",):
             said = self.exprun("sweep", axes, "steps=2", "evaluation.sample.prompt=Ä", *more, code=2).err
-            self.assertTrue(said.startswith("<override 2>:1:26: error: the prompt has 'Ä', which the tokenizer does not know\n"), said)
+            self.assertTrue(said.startswith("<override 2>:1:26: error: the prompt contains 'Ä', which the tokenizer does not know\n"), said)
         said = self.exprun("sweep", "tiny.toml", "context_length=8,100000", "steps=2", code=2).err
         self.assertIn("'context_length' is 100000, but ", said)
         self.assertFalse((self.folder / "runs/exprun.db").exists())

@@ -36,7 +36,7 @@ Finding finding_on_contents(const ListedShard& listed, ShardFormat format) try {
             "does not begin with a shard's header; if it contains only uint16 tokens, verify "
             "it with --format raw_uint16"};
   const TokenShard shard = inspect_shard(listed.file, format);
-  if (shard.tokens == 0) return {false, "holds no token; fetch or make it again"};
+  if (shard.tokens == 0) return {false, "holds no token; download or create it again"};
   const auto counts = count_tokens(shard);
   const std::optional<PreparedData>& set = listed.folder->set;
   if (set && set->vocab_size && static_cast<int64_t>(counts.size()) > *set->vocab_size)

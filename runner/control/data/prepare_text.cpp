@@ -185,7 +185,7 @@ class Preparation {
       throw dataset_.error("path", "standard input cannot be used here: " + why, help);
     };
     if (how_.folder.empty())
-      refuse("only exprun data prepare --out FOLDER reads it", "save it to a file");
+      refuse("only exprun data prepare --out DIR reads it", "save it to a file");
     if (inputs_.sources().size() > 1) refuse("it must be the only source", "save it to a file");
     if (options_.tokenizer == "char")
       refuse("its characters are known only at its end", "save it to a file");

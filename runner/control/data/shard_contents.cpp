@@ -71,7 +71,7 @@ std::vector<int64_t> count_tokens(const TokenShard& shard) {
   for_each_token(shard, 0, shard.tokens, [&](uint32_t token) {
     if (token >= kMostTokens)
       throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
-                  ", and no vocabulary has more than 2^21; fetch or make it again");
+                  ", and no vocabulary has more than 2^21; download or create it again");
     if (token >= counts.size()) counts.resize(std::max<size_t>(65536, size_t{token} + 1));
     ++counts[token];
   });

@@ -263,7 +263,7 @@ class Finder {
                                   "for all files in it, write \"" + (file / "**").string() + "\""));
     else if (!fs::is_regular_file(status))
       problems_.push_back(problem(path, quoted(file) + " is not a regular file",
-                                  "read a pipe with exprun data prepare path=- --out FOLDER"));
+                                  "read a pipe with exprun data prepare path=- --out DIR"));
     else
       found_.push_back({file, path.where});
   }
@@ -297,6 +297,12 @@ void leave_out(std::vector<Source>& train, const std::vector<Source>& validation
 }
 
 }  // namespace
+
+std::string message_at_place(const Error& error) {
+  constexpr std::string_view kComponent = "data: ";
+  const std::string_view message = error.what();
+  return std::string(message.starts_with(kComponent) ? message.substr(kComponent.size()) : message);
+}
 
 bool is_glob(const std::string& pattern) {
   return pattern.find_first_of("*?[") != std::string::npos;

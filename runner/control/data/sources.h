@@ -17,6 +17,9 @@ struct Source {
   bool by_glob = false;
 };
 
+// What an error with a source says where it is shown at that place, without its "data: ".
+std::string message_at_place(const Error& error);
+
 // In the order written, the matches of a glob sorted, without those that another entry names: a
 // file comes twice only where it is written twice. Throws one RecipeError for everything that is
 // missing or is no file, each at its place, with what to do.

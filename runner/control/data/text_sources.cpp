@@ -263,15 +263,15 @@ RecipeError no_full_block(const Section& dataset, const TextOptions& options, co
   return dataset.error("block_tokens",
                        std::string("the ") + split + " data does not fill one block of " +
                            with_thousands(options.block_tokens) + " tokens",
-                       "write a smaller block_tokens, or 0 to keep every token");
+                       "lower block_tokens, or set it to 0 to keep every token");
 }
 
 RecipeError no_text(const Section& dataset, const TextOptions& options, const SplitCounts& counts) {
   const std::string texts =
-      counts.documents == 1 ? "the text of the one record is"
-                            : "the texts of all " + pluralize(counts.documents, "record") + " are";
+      counts.documents == 1 ? "the text of the only record"
+                            : "the text of each of the " + pluralize(counts.documents, "record");
   if (counts.documents > 0 && counts.text_bytes == 0 && options.separator.empty())
-    return dataset.error("template", texts + " empty, so there are no tokens to train on",
+    return dataset.error("template", texts + " is empty, so there are no tokens to train on",
                          "dataset.template names the fields that are read");
   return dataset.error("path", "the sources contain no text, so there are no tokens to train on");
 }
@@ -392,7 +392,7 @@ void check_begin(const Source& source, const RecordOptions& options) try {
 } catch (const FileError&) {
   throw;
 } catch (const Error& error) {
-  throw RecipeError(source.where, error.what());
+  throw RecipeError(source.where, message_at_place(error));
 }
 
 }  // namespace

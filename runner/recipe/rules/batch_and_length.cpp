@@ -38,7 +38,7 @@ Diagnostic shorter_than_a_step(const RuleInput& input, const char* key, const st
       input.root,
       {key, "batch.sequences", "batch.tokens", "batch.sequence_length", "model.context_length"},
       what + " is shorter than one step",
-      "a step takes " + std::to_string(*batch_tokens(input.root)) + " tokens", Severity::warning);
+      "a step takes " + with_thousands(*batch_tokens(input.root)) + " tokens", Severity::warning);
 }
 
 // Every key with a cadence that the recipe has.
@@ -105,8 +105,8 @@ void batch_is_within_an_epoch(const RuleInput& input, Diagnostics& diagnostics) 
   const int64_t most = sequences ? epoch / *sequence_length(input.root) : epoch;
   diagnostics.push_back(clash(
       input.root, {key, "batch.sequence_length", "model.context_length", "dataset.path"},
-      "one step takes " + std::to_string(*tokens) + " tokens, more than the training data has",
-      "an epoch is " + std::to_string(epoch) + " tokens: use more data, or " +
+      "one step takes " + with_thousands(*tokens) + " tokens, more than the training data has",
+      "an epoch is " + with_thousands(epoch) + " tokens: use more data, or " +
           (most > 1 ? key + " = " + std::to_string(most) + " or less"
                     : std::string("a shorter sequence_length")),
       Severity::warning));
@@ -168,8 +168,8 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   if (!warmup || !until) return;
   if (is_written(input.root, "schedule.decay_until") && longer(input, *warmup, *until))
     diagnostics.push_back(clash(input.root, {"schedule.decay_until", "schedule.warmup"},
-                                "'decay_until' is within the warm-up",
-                                "the warm-up takes " + to_string(*warmup)));
+                                "'decay_until' is within the warmup",
+                                "the warmup takes " + to_string(*warmup)));
   const auto warmup_steps = in_steps(input.root, input.dataset_info, *warmup);
   const auto until_steps = in_steps(input.root, input.dataset_info, *until);
   const auto length_steps =
@@ -178,7 +178,7 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   if (*warmup_steps <= *until_steps && *warmup_steps + *length_steps > *until_steps)
     diagnostics.push_back(
         clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
-              "'decay_length' of " + to_string(*length) + " begins within the warm-up",
+              "'decay_length' of " + to_string(*length) + " begins within the warmup",
               "the decay ends after " + to_string(*until)));
 }
 

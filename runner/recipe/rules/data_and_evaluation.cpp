@@ -58,7 +58,7 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
     diagnostics.push_back(clash(input.root, {key, "dataset.validation_fraction", "dataset.path"},
                                 "'tokens' must be <= " + std::to_string(predicted) +
                                     ": the validation split has " + (exactly ? "" : "at most ") +
-                                    std::to_string(size) + " tokens, and " + first +
+                                    with_thousands(size) + " tokens, and " + first +
                                     " is not predicted",
                                 "\"auto\" takes the whole split"));
   }
@@ -280,7 +280,7 @@ std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
   for (const CodePoint& c : code_points(prompt))
     if (dataset_info.characters->find(c.value) == std::u32string::npos)
       return Diagnostic{{},
-                        "the " + name + " has " + shown_character(c.value) +
+                        "the " + name + " contains " + shown_character(c.value) +
                             ", which the tokenizer does not know",
                         "it knows only the characters of the text that it was made from"};
   return std::nullopt;

@@ -62,8 +62,9 @@ void heads_fit_the_model(const RuleInput& input, Diagnostics& diagnostics) {
   const bool* is_on = projects == nullptr ? nullptr : projects->as<bool>();
   if (is_on == nullptr || *is_on || together == *width) return;
   diagnostics.push_back(clash(input.root, {"model.output_projection", "model.head_dim"},
-                              "without an output projection num_heads times head_dim, " +
-                                  number(together) + ", must be hidden_size, " + number(*width)));
+                              "without an output projection, num_heads times head_dim (" +
+                                  number(together) + ") must equal hidden_size (" + number(*width) +
+                                  ")"));
 }
 
 void rope_scaling_has_a_range(const RuleInput& input, Diagnostics& diagnostics) {

@@ -182,7 +182,7 @@ std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::strin
     const bool all = types.size() == schemas.types(table).size();
     for (std::string& type : types) type = '"' + type + '"';
     homes.push_back("[" + std::string(table) + "]" +
-                    (all ? "" : " of type " + alternatives(types)));
+                    (all ? "" : " with type = " + alternatives(types)));
   }
   return homes;
 }
@@ -242,7 +242,7 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
            paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
   // Of another type than that of the recipe.
   for (const std::string& home : homes)
-    if (home.find("] of type ") != home.npos &&
+    if (home.find("] with type = ") != home.npos &&
         (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
       return "it belongs in " + home;
   if (!own_keys.empty()) {

@@ -41,7 +41,7 @@ struct MeantKey {
 std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& path,
                                   const Schema& table, const std::string& text);
 
-// Where a key is at home: "[optimizer]", "[schedule] of type \"wsd\"", "[evaluation.sample]".
+// Where a key is at home: "[optimizer]", "[schedule] with type = \"wsd\"", "[evaluation.sample]".
 std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key);
 
 // "the keys of [checkpoint] are every and keep_last", or where to read them if they are many.

@@ -51,12 +51,10 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
     return help_for_synonym(*here, place.path);
   if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
-  if (is_meant_as_axis(schemas, place, entry)) return "belongs in [sweep.axes]";
+  if (is_meant_as_axis(schemas, place, entry)) return "it belongs in [sweep.axes]";
   const std::vector<std::string> others = homes_of_key(schemas, key);
-  const std::string own = "[" + place.path + "] of ";  // the right table, of another type
-  if (others.size() == 1 && others.front().starts_with(own))
-    return "it belongs to " + others.front().substr(own.size());
-  if (!others.empty() && others.size() <= kMostTables) return "belongs in " + alternatives(others);
+  if (!others.empty() && others.size() <= kMostTables)
+    return "it belongs in " + alternatives(others);
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   auto near = name_with_word(key, names);
@@ -79,7 +77,8 @@ Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
   const std::vector<std::string> others = homes_of_key(schemas, entry.key);
   std::string help = "write keys below the header of a table, such as [run]";
-  if (!others.empty() && others.size() <= kMostTables) help = "belongs in " + alternatives(others);
+  if (!others.empty() && others.size() <= kMostTables)
+    help = "it belongs in " + alternatives(others);
   if (const auto near = nearest(entry.key, {"extends", "version"}))
     help = "did you mean '" + *near + "'?";
   else if (const KeySynonym* synonym = key_synonym(entry.key))

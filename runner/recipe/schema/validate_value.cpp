@@ -107,7 +107,7 @@ void validate_period(const std::string& key, const Schema& schema, const Value& 
   const std::optional<Period> period = parse_period(text);
   if (!period)
     return diagnostics.push_back(
-        {value.where, "'" + key + "' must be a number with a unit", help_for(schema, text)});
+        {value.where, "'" + key + "' must be a duration with a unit", help_for(schema, text)});
   const std::vector<std::string> units = units_of(schema);
   if (std::find(units.begin(), units.end(), unit_name(period->unit)) == units.end())
     return diagnostics.push_back({value.where, "'" + key + "' must be in " + unit_list(schema),

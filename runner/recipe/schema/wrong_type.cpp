@@ -20,7 +20,7 @@ constexpr double kSecondsOfMinute = 60;
 
 // In words. A string that may only be "auto" or another one text is shown as that.
 std::string wanted_types(const Schema& schema) {
-  if (schema.contains("x-period")) return "a duration with its unit";
+  if (schema.contains("x-period")) return "a duration with a unit";
   std::vector<std::string> words;
   if (allows_type(schema, "boolean")) words.push_back("a boolean");
   if (allows_type(schema, "integer")) words.push_back("an integer");

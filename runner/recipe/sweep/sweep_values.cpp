@@ -38,12 +38,13 @@ struct Function {
   const char *name, *form;
 };
 
-constexpr Function kChoice{"choice", "choice(a,b)"};
-constexpr Function kRange{"range", "range(stop), range(start,stop) or range(start,stop,step)"};
-constexpr Function kLinspace{"linspace", "linspace(first,last,count)"};
-constexpr Function kLogspace{"logspace", "logspace(first,last,count)"};
-constexpr Function kInterval{"interval", "interval(low,high)"};
-constexpr Function kLogUniform{"loguniform", "log:low..high, the same as loguniform(low,high)"};
+constexpr Function kChoice{"choice", "write choice(a,b)"};
+constexpr Function kRange{"range",
+                          "write range(stop), range(start,stop) or range(start,stop,step)"};
+constexpr Function kLinspace{"linspace", "write linspace(first,last,count)"};
+constexpr Function kLogspace{"logspace", "write logspace(first,last,count)"};
+constexpr Function kInterval{"interval", "write interval(low,high)"};
+constexpr Function kLogUniform{"loguniform", "write log:low..high or loguniform(low,high)"};
 
 // What a function is called with, and what its text is for diagnostics.
 struct Call {
@@ -115,8 +116,9 @@ std::vector<SweepValue> expand_range(const Call& call) {
     throw RecipeError(call.all, "the range has a step of 0", "the range would never end");
   const double count = std::ceil((stop - start) / step - 1e-9);
   if (!(count >= 1))
-    throw RecipeError(call.all, "the range is empty",
-                      "its values go from start to just before stop; are start and stop swapped?");
+    throw RecipeError(
+        call.all, "the range is empty",
+        "its values go from start to just before stop; swap them, or change the sign of the step");
   if (count > kMostValues)
     throw RecipeError(call.all, "the range has more than 100,000 values", "use a larger step");
   std::vector<SweepValue> values;
@@ -215,7 +217,7 @@ std::optional<Call> call_of_log(const std::string& text, const PlaceInFile& plac
   const size_t dots = text.find("..");
   if (dots == text.npos)
     throw RecipeError(place(0, text.size()), "the '..' between the two ends is missing",
-                      "log:low..high, as in log:1e-5..1e-2");
+                      "write log:low..high, as in log:1e-5..1e-2");
   std::vector<ListPart> ends{{text.substr(kBegin, dots - kBegin), kBegin},
                              {text.substr(dots + 2), dots + 2}};
   for (ListPart& end : ends) trim(end);

@@ -342,6 +342,9 @@ std::string message_of(std::string_view description) {
   constexpr std::string_view kLineEnd = "saw '\\n'";
   if (const size_t at = message.find(kLineEnd); at != std::string::npos)
     message.replace(at, kLineEnd.size(), "but the line ends");
+  constexpr std::string_view kSaw = ", saw ";
+  if (const size_t at = message.find(kSaw); at != std::string::npos)
+    message.replace(at, kSaw.size(), ", found ");
   return message;
 }
 

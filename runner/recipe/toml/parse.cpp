@@ -178,8 +178,8 @@ std::optional<Value> parse_toml_value(const std::shared_ptr<const SourceFile>& f
   }
   const Table table = converter.table(*tree);
   diagnostics.push_back({table.entries()[1].where,
-                         "a value is a single line, but here is another one",
-                         "give it as a separate override"});
+                         "a value must be on one line, but a second line follows",
+                         "write it as a separate override"});
   return std::nullopt;
 }
 

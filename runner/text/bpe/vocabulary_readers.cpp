@@ -166,7 +166,7 @@ void read_ids(BpeVocabulary& vocabulary, TokenIds& ids, const fs::path& file) {
   vocabulary.tokens.reserve(json.size() / kBytesOfId);
   if (!read_id_object(std::move(json), add))
     throw Error("tokenizer: '" + file.string() +
-                "' is not a JSON object of tokens and ids; fetch it again");
+                "' is not a JSON object of tokens and ids; download it again");
   ids.index();
 }
 
@@ -222,7 +222,7 @@ BpeVocabulary read_merges_and_ids(const fs::path& merges, const fs::path& ids) {
   tokens.add_merges(lines.merges, merges);
   if (lines.wrong > 0)
     throw Error("tokenizer: line " + std::to_string(lines.wrong) + " of '" + merges.string() +
-                "' is not a merge of two tokens; fetch it again");
+                "' is not a merge of two tokens; download it again");
   return vocabulary;
 }
 
@@ -524,7 +524,7 @@ BpeVocabulary read_tokenizer_json(const fs::path& file) try {
   throw Error("tokenizer: '" + file.string() + "' is not the tokenizer.json of a BPE tokenizer (" +
               json_problem(error) + ")");
 } catch (const std::out_of_range&) {
-  throw Error("tokenizer: '" + file.string() + "' has a merge of one token; fetch it again");
+  throw Error("tokenizer: '" + file.string() + "' has a merge of one token; download it again");
 }
 
 bool tokenizer_json_begins_texts(const fs::path& file) try {

@@ -255,7 +255,7 @@ bool Trainer::roll_back(const std::string& cause) {
   links_.recorder.event(
       "warning", "divergence",
       cause + "; the run goes back to step " + std::to_string(position_.step) +
-          " and skips the data of " + pluralize(batches, "step") +
+          " and passes over the data of " + pluralize(batches, "step") +
           offer_of_data("--batch " + std::to_string(last_batch), "those of the last"));
   return true;
 }

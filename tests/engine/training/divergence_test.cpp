@@ -227,7 +227,7 @@ TEST_CASE("divergence: a rollback goes on from the last checkpoint behind the da
     CHECK((ended.result.end == End::finished));
     CHECK(recorder.events ==
           std::vector<std::string>{"warning divergence: " + std::string(said) +
-                                   "; the run goes back to step 7 and skips the data of 3 "
+                                   "; the run goes back to step 7 and passes over the data of 3 "
                                    "steps"});
     CHECK(ended.result.position.divergence.passed_over == 3);
     const auto steps = steps_of(recorder);
@@ -325,7 +325,7 @@ TEST_CASE("divergence: weights that are not finite are no checkpoint to go back 
         std::vector<std::string>{
             "warning divergence: the weights after step 14 are not finite; no checkpoint was saved",
             "warning divergence: the loss of step 15 is nan; the run goes back to step 10 and "
-            "skips the data of 5 steps"});  // a new best was saved there
+            "passes over the data of 5 steps"});  // a new best was saved there
 }
 
 TEST_CASE("divergence: a run that goes back is resumed to the same bits") {
@@ -361,7 +361,7 @@ std::vector<Trained> on_two_ranks(const TinyRun& run, const Faults& faults) {
 TEST_CASE("divergence: all ranks decide alike") {
   for (const auto& [policy, said] :
        {std::pair("skip", "; the update was skipped"),
-        {"rollback", "; the run goes back to step 7 and skips the data of 3 steps"}}) {
+        {"rollback", "; the run goes back to step 7 and passes over the data of 3 steps"}}) {
     const TinyRun run({std::string("run.on_divergence=") + policy, "run.steps=12",
                        "model.dropout=0", "parallelism.world_size=2",
                        "parallelism.strategy='zero1'"});

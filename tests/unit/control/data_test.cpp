@@ -240,7 +240,7 @@ TEST_CASE("data: records that do not fit the template are found before they are 
   const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].message ==
-        "data: record 2 of '" + path +
+        "record 2 of '" + path +
             "' (line 2) has no field 'text'; it has 'body'"
             "; dataset.template says which fields are read, such as template = \"{body}\"");
 }
@@ -268,9 +268,9 @@ TEST_CASE("data: characters that a vocabulary lacks are told at first sight, as 
       "cannot be tokenized: 'c' (U+0063) is not one of the 3 characters that the tokenizer knows; "
       "replace it in the data, or train a new model whose tokenizer has it";
   CHECK(said("a.txt", "abba\n\nabba\n", text) == "");
-  CHECK(said("b.txt", "abba\n\nabca\n", text) == "data: 'b.txt' " + unknown);
+  CHECK(said("b.txt", "abba\n\nabca\n", text) == "'b.txt' " + unknown);
   CHECK(said("c.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"abc\"}\n", text) ==
-        "data: record 2 of 'c.jsonl' (line 2) " + unknown);
+        "record 2 of 'c.jsonl' (line 2) " + unknown);
   CHECK(said("d.jsonl", "{\"prompt\": \"a\", \"response\": \"b\"}\n",
              "type = \"instruction\"\ntemplate = \"chatml\"\n") ==
         "the tokenizer lacks a character that template \"chatml\" writes: '<' (U+003C) is not "
@@ -283,7 +283,7 @@ TEST_CASE("data: a text that begins like something else is found before it is pr
   const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n");
   const auto problems = glance_at_data(recipe, folder.path() / "data", "").problems;
   REQUIRE(problems.size() == 1);
-  CHECK(problems[0].message == "data: '" + path +
+  CHECK(problems[0].message == "'" + path +
                                    "' begins with a line that is a JSON object, but the recipe "
                                    "gives no format; write format = \"json_lines\", or set format "
                                    "= \"text\" to read it as is");

@@ -216,8 +216,8 @@ TEST_CASE("instruction: the record that is wrong is named, and a file that is no
     }
     return std::string();
   };
-  CHECK(problem_of(file) == "data: record 2 of '" + file.string() +
-                                "' (line 3) has no field 'response'; it has 'prompt'");
+  CHECK(problem_of(file) ==
+        "record 2 of '" + file.string() + "' (line 3) has no field 'response'; it has 'prompt'");
   const auto text = folder.write("a.txt", "hello");
   CHECK(problem_of(text) == "'" + text.string() + "' does not look like JSON by its name");
 }

@@ -1,4 +1,4 @@
-// --out FOLDER: where exprun data prepare writes, and what it leaves alone.
+// --out DIR: where exprun data prepare writes, and what it leaves alone.
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
@@ -64,7 +64,7 @@ TEST_CASE("output directory: an empty folder is filled, and all that holds anyth
   CHECK(read_file(mine) == "a file");
 }
 
-TEST_CASE("output directory: FOLDER.partial is continued only where it was begun") {
+TEST_CASE("output directory: DIR.partial is continued only where it was begun") {
   const TemporaryFolder folder;
   folder.write("mine.partial/thesis.tex", "years");
   CHECK(said(folder) == kNotUnfinished);

@@ -271,7 +271,7 @@ TEST_CASE("prepare: a split that is wanted and gets no token is an error, and no
   CHECK(said("a.gz", gzip("")) == none);
   const std::string letters = "abcdefghijklmnopqrstuvwxyz";
   CHECK(said("a.jsonl", "{\"text\": \"\"}\n{\"text\": \"\"}\n") ==
-        "recipe: the texts of all 2 records are empty, so there are no tokens to train on");
+        "recipe: the text of each of the 2 records is empty, so there are no tokens to train on");
   CHECK(said("a.txt", letters, kAll + "block_tokens = 1000\n") ==
         "recipe: the training data does not fill one block of 1,000 tokens");
   CHECK(said("a.txt", letters, "block_tokens = 20\n") ==
@@ -309,8 +309,8 @@ TEST_CASE("prepare: a bad record is the recipe's error in a file of any size") {
       const std::string before = records.substr(0, good * 21);
       const fs::path file = folder.write("a.jsonl", before + "{\"t\": 1}\n" + records);
       CHECK(failure(file, folder.path() / "store", kAll + "tokenizer = \"" + tokenizer + "\"\n") ==
-            "recipe: data: record " + std::to_string(good + 1) + " of '" + file.string() +
-                "' (line " + std::to_string(good + 1) +
+            "recipe: record " + std::to_string(good + 1) + " of '" + file.string() + "' (line " +
+                std::to_string(good + 1) +
                 ") has no field 'text'; it has 't'"
                 "; dataset.template says which fields are read, such as template = \"{t}\"");
     }

@@ -297,29 +297,27 @@ TEST_CASE(
     return at == std::string::npos ? text : text.replace(at, file.string().size(), "FILE");
   };
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"a\": 1, \"b\": 2}\n") ==
-        "data: record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'"
+        "record 2 of 'FILE' (line 2) has no field 'text'; it has 'a', 'b'"
         "; dataset.template says which fields are read");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n[1]\n") ==
-        "data: record 2 of 'FILE' (line 2) is not a JSON object");
+        "record 2 of 'FILE' (line 2) is not a JSON object");
   CHECK(message("b.jsonl", "{\"text\": \"a\"}\n{\"text\":")
-            .starts_with("data: record 2 of 'FILE' (line 2) is not JSON: "));
-  CHECK(
-      message("b.jsonl", "   {\"text\": x}")
-          .starts_with("data: record 1 of 'FILE' (line 1) is not JSON: parse error at column 10 of "
-                       "the record: syntax error "));
+            .starts_with("record 2 of 'FILE' (line 2) is not JSON: "));
+  CHECK(message("b.jsonl", "   {\"text\": x}")
+            .starts_with("record 1 of 'FILE' (line 1) is not JSON: parse error at column 10 of "
+                         "the record: syntax error "));
   CHECK(message("b.json", "[\n{\"text\": \"a\"},\n {\n  x}]")
-            .starts_with("data: record 2 of 'FILE' is not JSON: parse error at line 2, column 3 of "
+            .starts_with("record 2 of 'FILE' is not JSON: parse error at line 2, column 3 of "
                          "the record: syntax error "));
   CHECK(message("b.jsonl", "\n{\"text\": \"a\"}\n \r\n\n[1]\n") ==
-        "data: record 2 of 'FILE' (line 5) is not a JSON object");
-  CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") ==
-        "data: record 2 of 'FILE' is not a JSON object");
+        "record 2 of 'FILE' (line 5) is not a JSON object");
+  CHECK(message("b.json", "[{\"text\": \"a\"},\n1]") == "record 2 of 'FILE' is not a JSON object");
   CHECK(message("b.jsonl", "{}", "template = \"a{b\"\n") ==
         "template: '{' at character 2 does not begin a field; write {{ for a literal {");
   CHECK(message("b.txt.gz", gzip(std::string(5000, 'a')).substr(0, 30)) ==
-        "data: 'FILE' is damaged gzip (it ends early); fetch or make it again");
+        "'FILE' is a damaged gzip file (it ends early); download or create it again");
   CHECK(message("b.zst", zstd(std::string(5000, 'a')).substr(0, 15)) ==
-        "data: 'FILE' is damaged zstd (it ends early); fetch or make it again");
+        "'FILE' is a damaged zstd file (it ends early); download or create it again");
 }
 
 TEST_CASE("prepare: Alpaca in the guide's way, whole blocks of each thousand records") {

@@ -99,14 +99,14 @@ TEST_CASE("sources: gzip with zeros behind it is unpacked, with anything else it
   const fs::path file = folder.write("a.gz", members + std::string(300'000, '\0'));
   CHECK(read(file, folder.path() / "data") == "hello you");
   CHECK(complaint_about(folder, "b.gz", gzip("hello") + "xyz") ==
-        "data: 'FILE' is damaged gzip (incorrect header check); fetch or make it again");
+        "'FILE' is a damaged gzip file (incorrect header check); download or create it again");
 }
 
 TEST_CASE("sources: what is packed in a way that is not read is refused by its name") {
   const TemporaryFolder folder;
   const auto expect = [&](const std::string& bytes, const std::string& name) {
     CHECK(complaint_about(folder, "a.txt", bytes) ==
-          "data: 'FILE' is compressed with " + name +
+          "'FILE' is compressed with " + name +
               ", which is not supported; decompress it, or compress it again with gzip or zstd");
   };
   expect(std::string("\xfd\x37zXZ\0", 6) + "more", "xz");
@@ -123,7 +123,8 @@ TEST_CASE("sources: a file that is not what its name promises is refused") {
   for (const char* name : {"a.txt.gz", "a.jsonl.zst"})
     for (const char* bytes : {"plain text", ""})
       CHECK(complaint_about(folder, name, bytes) ==
-            "data: 'FILE' is neither gzip nor zstd, although its name says so; fetch or make it "
+            "'FILE' is neither a gzip nor a zstd file, although its name suggests it; "
+            "download or create it "
             "again, or rename it if it is not compressed");
   CHECK(read(folder.write("b.gz", zstd("either")), folder.path() / "data") == "either");
 }
@@ -150,7 +151,8 @@ TEST_CASE("sources: capitals in a name, and long names of packings, say the same
     CHECK(read(folder.write(name, bytes), folder.path() / "data" / name) == "ab");
   }
   CHECK(complaint_about(folder, "a.txt.GZIP", "plain") ==
-        "data: 'FILE' is neither gzip nor zstd, although its name says so; fetch or make it again, "
+        "'FILE' is neither a gzip nor a zstd file, although its name suggests it; download "
+        "or create it again, "
         "or rename it if it is not compressed");
 }
 
@@ -162,14 +164,14 @@ TEST_CASE("sources: a byte order mark before JSON is none of it") {
         "a");
   CHECK(read(folder.write("a.json", mark + " [{\"text\": \"a\"}]"), folder.path() / "data") == "a");
   CHECK(complaint_about(folder, "b.json", "\xef\xbb[]")
-            .starts_with("data: 'FILE' does not begin with '['"));
+            .starts_with("'FILE' does not begin with '['"));
 }
 
 TEST_CASE("sources: a record is one with numbers of any size and halves of surrogate pairs") {
   const TemporaryFolder folder;
   for (const char* first : {"{\"n\": 1e400, \"text\": \"a\"}", "{\"text\": \"\\ud83d\"}"})
     CHECK(complaint_about(folder, "a", std::string(first) + "\n{\"text\": \"b\"}\n")
-              .starts_with("data: 'FILE' begins with a line that is a JSON object"));
+              .starts_with("'FILE' begins with a line that is a JSON object"));
 }
 
 TEST_CASE("sources: records are no text unless somebody says so") {
@@ -181,7 +183,7 @@ TEST_CASE("sources: records are no text unless somebody says so") {
       for (const auto& [name, bytes] :
            {std::pair{"a", lines}, {"a.txt", lines}, {"a.log", lines}, {"a.gz", gzip(lines)}})
         CHECK(complaint_about(folder, name, bytes) ==
-              "data: 'FILE' begins with a line that is a JSON object, but the recipe gives no "
+              "'FILE' begins with a line that is a JSON object, but the recipe gives no "
               "format; write format = \"json_lines\"" +
                   kAsItIs);
       CHECK(read(folder.write("a.md", lines), folder.path() / "data") == lines);
@@ -189,7 +191,7 @@ TEST_CASE("sources: records are no text unless somebody says so") {
     }
   for (const char* array : {"[{\"text\": \"a\"}]", " [\n  {\n    \"text\": \"a\"\n  }\n]"})
     CHECK(complaint_about(folder, "a", array) ==
-          "data: 'FILE' begins with an array of JSON objects, but the recipe gives no format; "
+          "'FILE' begins with an array of JSON objects, but the recipe gives no format; "
           "write format = \"json\"" +
               kAsItIs);
 }
@@ -210,18 +212,17 @@ TEST_CASE("sources: an archive and a token shard are no text unless somebody say
   for (const auto& [name, bytes] :
        {std::pair{"a.tar", tar}, {"a.txt", tar}, {"a.tgz", gzip(tar)}, {"a.tar.zst", zstd(tar)}})
     CHECK(complaint_about(folder, name, bytes) ==
-          "data: 'FILE' is a tar archive; extract it and give the files in it" + kAsItIs);
+          "'FILE' is a tar archive; extract it and give the files in it" + kAsItIs);
   for (const uint32_t magic : {20240520u, 20240801u, 20250211u})
-    CHECK(
-        complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
-        "data: 'FILE' is a token shard, not text; write type = \"token_shards\", with its path in "
-        "'train'" +
-            kAsItIs);
+    CHECK(complaint_about(folder, "a.bin", little_endian(magic) + little_endian(1)) ==
+          "'FILE' is a token shard, not text; write type = \"token_shards\", with its path in "
+          "'train'" +
+              kAsItIs);
   const std::string parquet("PAR1\x15\x04 and more PAR1");
   for (const auto& [name, bytes] :
        {std::pair{"a.parquet", parquet}, {"b.txt", parquet}, {"c.gz", gzip(parquet)}})
     CHECK(complaint_about(folder, name, bytes) ==
-          "data: 'FILE' is a Parquet file, not text; export it as JSON Lines" + kAsItIs);
+          "'FILE' is a Parquet file, not text; export it as JSON Lines" + kAsItIs);
   for (const auto& [name, bytes] : {std::pair{"a.tar", tar}, {"a.parquet", parquet}})
     CHECK(read(folder.write(name, bytes), folder.path() / "data", "format = \"text\"\n") == bytes);
   for (const std::string text : {"PAR1", "PAR1\nis the mark", "PAR1 is the mark"})
@@ -233,10 +234,10 @@ TEST_CASE("sources: a pipe is refused, with the way to read it") {
   REQUIRE(::mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
   CHECK(found(folder, {"pipe"}) ==
         "'" + (folder.path() / "pipe").string() +
-            "' is not a regular file; read a pipe with exprun data prepare path=- --out FOLDER");
+            "' is not a regular file; read a pipe with exprun data prepare path=- --out DIR");
   CHECK(found(folder, {"/dev/null"}) ==
         "'/dev/null' is not a regular file; read a pipe with exprun data prepare path=- --out "
-        "FOLDER");
+        "DIR");
 }
 
 TEST_CASE("sources: how much is read at a time changes no piece of a text") {
@@ -259,17 +260,17 @@ TEST_CASE("sources: behind a JSON array nothing may stand") {
   const std::string first = "[{\"text\": \"a\"}]";
   for (const std::string& more : {first, std::string(" garbage"), std::string(1, '\0')})
     CHECK(complaint_about(folder, "a.json", first + more) ==
-          "data: 'FILE' continues after its array; it must be one JSON array of records, with "
+          "'FILE' continues after its array; it must be one JSON array of records, with "
           "nothing after it");
-  CHECK(complaint_about(folder, "b.json", "[]{}")
-            .starts_with("data: 'FILE' continues after its array; "));
+  CHECK(
+      complaint_about(folder, "b.json", "[]{}").starts_with("'FILE' continues after its array; "));
 }
 
 TEST_CASE("sources: what is no JSON array of records comes with what may help") {
   const TemporaryFolder folder;
   const auto expect = [&](const std::string& bytes, const std::string& complaint) {
     CAPTURE(bytes.substr(0, 100));
-    CHECK(complaint_about(folder, "a.json", bytes) == "data: 'FILE' " + complaint);
+    CHECK(complaint_about(folder, "a.json", bytes) == "'FILE' " + complaint);
   };
   const std::string record = "{\"text\": \"a\"}";
   const std::string no_array = "does not begin with '['; it must be one JSON array of records";
@@ -291,7 +292,7 @@ TEST_CASE("sources: what is no JSON array of records comes with what may help") 
          "has a comma with no record before it; remove that comma");
   expect("[," + record + "]", "has a comma with no record before it; remove that comma");
   for (const char* cut : {"[", "[{", "[{\"text\": \"a]", "[{},"})
-    expect(cut, "ends inside the array; fetch or make it again");
+    expect(cut, "ends inside the array; download or create it again");
 }
 
 TEST_CASE("sources: UTF-16 and UTF-32 are no texts unless somebody says so, and never JSON") {
@@ -302,7 +303,7 @@ TEST_CASE("sources: UTF-16 and UTF-32 are no texts unless somebody says so, and 
       {std::string("\xff\xfe\0\0{\0\0\0", 8), "UTF-32", "FF FE 00 00"},
       {std::string("\0\0\xfe\xff\0\0\0{", 8), "UTF-32", "00 00 FE FF"}};
   for (const auto& [bytes, name_of, shown] : kinds) {
-    const std::string complaint = "data: 'FILE' is " + name_of + " (it begins with " + shown +
+    const std::string complaint = "'FILE' is " + name_of + " (it begins with " + shown +
                                   "); convert it to UTF-8 (iconv -f " + name_of + " -t UTF-8)";
     for (const char* name : {"a.jsonl", "a.json"})
       CHECK(complaint_about(folder, name, bytes) == complaint);
@@ -323,9 +324,8 @@ TEST_CASE("sources: a field that is nested too deep is an error, not a crash") {
   CHECK(read(folder.write("good.jsonl", record(256)), folder.path() / "data").size() == 512);
   for (const size_t levels : {size_t{257}, size_t{1'000'000}})
     CHECK(complaint_about(folder, "a.jsonl", record(levels)) ==
-          "data: record 1 of 'FILE' (line 1) has arrays or objects nested more than 256 "
-          "levels "
-          "deep, in its field 'text', where text is expected");
+          "record 1 of 'FILE' (line 1) has arrays or objects nested more than 256 "
+          "levels deep, in its field 'text', where text is expected");
 }
 
 TEST_CASE("sources: a file that several entries name is read once, written twice it is twice") {

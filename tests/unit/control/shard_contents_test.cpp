@@ -31,7 +31,7 @@ TEST_CASE("shard contents: a token beyond every vocabulary is told, and takes no
     CHECK_THROWS_WITH_AS(
         count_tokens(recognise_shard(file).shard),
         ("token shard: '" + file.string() + "' has the token " + std::to_string(token) +
-         ", and no vocabulary has more than 2^21; fetch or make it again")
+         ", and no vocabulary has more than 2^21; download or create it again")
             .c_str(),
         Error);
   }
@@ -42,10 +42,10 @@ TEST_CASE("shard contents: a file with a shard's magic is never taken for bare t
   std::string other_version = wide_shard({1});
   other_version[4] = 2;
   const auto file = folder.write("a.bin", other_version);
-  CHECK_THROWS_WITH_AS(
-      recognise_shard(file),
-      ("token shard: '" + file.string() +
-       "' has version 2, but only version 7 of its format is supported; fetch or make it again")
-          .c_str(),
-      Error);
+  CHECK_THROWS_WITH_AS(recognise_shard(file),
+                       ("token shard: '" + file.string() +
+                        "' has version 2, but only version 7 of its format is supported; download "
+                        "or create it again")
+                           .c_str(),
+                       Error);
 }

@@ -193,8 +193,8 @@ TEST_CASE("sweep: a mistake in one axis hides no mistake in the others") {
   CHECK(mistakes(recipe(), {"lr=range(5,1)", "num_layers=1,-2", "foo=1,2"}) ==
         "<override 1>:1:4: error: the range is empty\n"
         "    lr=range(5,1)\n"
-        "       ^^^^^^^^^^ its values go from start to just before stop; are start and stop "
-        "swapped?\n"
+        "       ^^^^^^^^^^ its values go from start to just before stop; swap them, or change "
+        "the sign of the step\n"
         "<override 2>:1:14: error: 'num_layers' must be >= 1\n"
         "    num_layers=1,-2\n"
         "                 ^^\n"

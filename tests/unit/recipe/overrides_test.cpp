@@ -87,9 +87,9 @@ TEST_CASE("overrides: a quoted element of a bare list is TOML") {
 
 TEST_CASE("overrides: a second line is not dropped") {
   CHECK(error_of(recipe_text(kTinyRecipe, {"lr=1e-2\nweight_decay=3"})) ==
-        "<override 1>:2:1: error: a value is a single line, but here is another one\n"
+        "<override 1>:2:1: error: a value must be on one line, but a second line follows\n"
         "    weight_decay=3\n"
-        "    ^^^^^^^^^^^^ give it as a separate override\n");
+        "    ^^^^^^^^^^^^ write it as a separate override\n");
 }
 
 TEST_CASE("overrides: a named sub-table is made where it is missing") {
@@ -133,7 +133,7 @@ TEST_CASE("overrides: the present type decides which keys there are, whatever th
   CHECK(error_of(recipe_text(kTinyRecipe, {"decay_length=10 steps"})) ==
         "<override 1>:1:1: error: unknown key 'decay_length'\n"
         "    decay_length=10 steps\n"
-        "    ^^^^^^^^^^^^ it belongs in [schedule] of type \"wsd\"\n");
+        "    ^^^^^^^^^^^^ it belongs in [schedule] with type = \"wsd\"\n");
 }
 
 TEST_CASE("overrides: the last of two wins, and values say where they are from") {

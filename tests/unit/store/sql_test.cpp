@@ -67,9 +67,9 @@ TEST_CASE("query: only one statement, and only one that reads") {
   Store store(folder.database(), Store::Access::read_write);
   store.create_run(new_run("1a"));
   CHECK(refusal(store, "DELETE FROM metric") ==
-        "query: only statements that read are allowed, as SELECT");
+        "query: only statements that read, such as SELECT, are allowed");
   CHECK(refusal(store, "UPDATE runs SET name = 'x'") ==  // a view
-        "query: only statements that read are allowed, as SELECT");
+        "query: only statements that read, such as SELECT, are allowed");
   CHECK(refusal(store, "SELECT 1; DELETE FROM metric") == "query: give one statement at a time");
   CHECK(refusal(store, " -- nothing\n") == "query: there is no SQL statement in it");
   CHECK(refusal(store, "SELECT nonsense FROM runs") ==

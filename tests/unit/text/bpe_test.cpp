@@ -329,8 +329,7 @@ TEST_CASE("BPE: what would give other tokens is refused by its name") {
     const std::string head = "tokenizer: '" + file.string() + "' ";
     const std::string tail =
         "; exprun supports plain byte-level BPE (ByteLevel, with or without Split and Digits "
-        "before "
-        "it)";
+        "before it)";
     REQUIRE(text.starts_with(head));
     REQUIRE(text.ends_with(tail));
     return text.substr(head.size(), text.size() - head.size() - tail.size());
@@ -392,12 +391,12 @@ TEST_CASE("BPE: damaged vocabularies are told") {
   CHECK(message().starts_with("tokenizer: " + merges + " merges '#' with 'b', but not all three"));
   folder.write("vocab.bpe", "#version: 0.2\nab\n");
   CHECK(message() ==
-        "tokenizer: line 2 of " + merges + " is not a merge of two tokens; fetch it again");
+        "tokenizer: line 2 of " + merges + " is not a merge of two tokens; download it again");
   for (const std::string line : {"a ", " a", "a b c", "a b\r", "a  b"}) {
     CAPTURE(line);
     folder.write("vocab.bpe", "\na b\n\n" + line);
     CHECK(message() ==
-          "tokenizer: line 4 of " + merges + " is not a merge of two tokens; fetch it again");
+          "tokenizer: line 4 of " + merges + " is not a merge of two tokens; download it again");
   }
   std::string many = "b c\n";
   for (int i = 0; i < 70; ++i) many = "a b\n" + many;
@@ -412,10 +411,10 @@ TEST_CASE("BPE: damaged vocabularies are told") {
                          " has the id 1 twice; fetch the file again, or use another vocabulary");
   folder.write("encoder.json", "{\"a\": 1, \"\\u0061\": 2, ");
   CHECK(message() ==
-        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; download it again");
   folder.write("encoder.json", "{");
   CHECK(message() ==
-        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; download it again");
   folder.write("vocab.bpe", "");
   folder.write("encoder.json", "{\"a\": 0}");
   CHECK(message() ==
@@ -424,7 +423,7 @@ TEST_CASE("BPE: damaged vocabularies are told") {
             "be lost");
   folder.write("encoder.json", ids.substr(0, ids.size() / 2));
   CHECK(message() ==
-        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; fetch it again");
+        "tokenizer: " + encoder + " is not a JSON object of tokens and ids; download it again");
   fs::remove(folder.path() / "encoder.json");
   CHECK(message() == "tokenizer: '" + folder.path().string() +
                          "' contains no vocabulary: neither vocab.bpe with encoder.json, nor "

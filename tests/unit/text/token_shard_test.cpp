@@ -109,30 +109,32 @@ TEST_CASE("token shard: both magics and bare files are read") {
 }
 
 TEST_CASE("token shard: a file that is no shard is told from one") {
-  CHECK(complaint("") == "is empty; fetch or make it again");
+  CHECK(complaint("") == "is empty; download or create it again");
   CHECK(complaint("abcd") ==
-        "has 4 bytes, fewer than the 1,024 of a shard's header; fetch or make it again, or write "
-        "format = \"raw_uint16\" if it contains only tokens");
+        "has 4 bytes, fewer than the 1,024 of a shard's header; download or create it again, or "
+        "write format = \"raw_uint16\" if it contains only tokens");
   CHECK(complaint(header({20240520, 1, 0}).substr(0, 8)) ==
-        "has 8 bytes, fewer than the 1,024 of a shard's header; fetch or make it again");
+        "has 8 bytes, fewer than the 1,024 of a shard's header; download or create it again");
   CHECK(complaint(header({7, 1, 0})) ==
         "begins with 7, not with a shard's magic 20240520, 20250211 or 20240801; if it contains "
         "only tokens, write format = \"raw_uint16\"");
-  CHECK(complaint(header({20240520, 2, 0})) ==
-        "has version 2, but only version 1 of its format is supported; fetch or make it again");
-  CHECK(complaint(header({20240801, 1, 0})) ==
-        "has version 1, but only version 7 of its format is supported; fetch or make it again");
+  CHECK(
+      complaint(header({20240520, 2, 0})) ==
+      "has version 2, but only version 1 of its format is supported; download or create it again");
+  CHECK(
+      complaint(header({20240801, 1, 0})) ==
+      "has version 1, but only version 7 of its format is supported; download or create it again");
 }
 
 TEST_CASE("token shard: a size that its header does not say is an error") {
   CHECK(complaint(header({20240520, 1, 3}) + "abcd") ==
-        "is truncated: its header says 3 tokens, which is 1030 bytes, but it has 1028; fetch or "
-        "make it again");
+        "is truncated: its header says 3 tokens, which is 1030 bytes, but it has 1028; download or "
+        "create it again");
   CHECK(complaint(header({20240520, 1, 1}) + "abcd") ==
-        "is too long: its header says 1 tokens, which is 1026 bytes, but it has 1028; fetch or "
-        "make it again");
+        "is too long: its header says 1 tokens, which is 1026 bytes, but it has 1028; download or "
+        "create it again");
   CHECK(complaint(header({20240520, 1, -5})) ==
-        "has a damaged header (-5 tokens); fetch or make it again");
+        "has a damaged header (-5 tokens); download or create it again");
 }
 
 TEST_CASE("token shard: a bare file has whole tokens and no header") {

@@ -100,8 +100,8 @@ class PlainBytes final : public ByteStream {
 };
 
 Error damaged(const fs::path& file, const std::string& kind, const std::string& why) {
-  return Error("data: '" + file.string() + "' is damaged " + kind + " (" + why +
-               "); fetch or make it again");
+  return Error("data: '" + file.string() + "' is a damaged " + kind + " file (" + why +
+               "); download or create it again");
 }
 
 // A window of packed bytes, refilled when it is used up.
@@ -259,9 +259,10 @@ Packing checked_packing(std::string_view first, const fs::path& file) {
     throw Error(shown + "is compressed with " + name +
                 ", which is not supported; decompress it, or compress it again with gzip or zstd");
   if (is_named_packed(file))
-    throw Error(shown +
-                "is neither gzip nor zstd, although its name says so; fetch or make it again, or "
-                "rename it if it is not compressed");
+    throw Error(
+        shown +
+        "is neither a gzip nor a zstd file, although its name suggests it; download or create "
+        "it again, or rename it if it is not compressed");
   return Packing::none;
 }
 

@@ -137,7 +137,7 @@ auto read_at(const Source& source, Read read) try {
 } catch (const FileError&) {
   throw;
 } catch (const Error& error) {
-  throw RecipeError(source.where, error.what());
+  throw RecipeError(source.where, message_at_place(error));
 }
 
 // The content of all sources, from the hashes of their files.
@@ -182,10 +182,10 @@ void read_file_chunks(const RawSource& source, const ChunkOptions& options, Chun
 }
 
 RecipeError wrong(const Chunk& chunk, int64_t place, int64_t line, const Error& error) {
-  if (!chunk.json) return {chunk.where, "data: '" + chunk.file + "' " + error.what()};
+  if (!chunk.json) return {chunk.where, "'" + chunk.file + "' " + error.what()};
   const std::string in_line = line > 0 ? "(line " + std::to_string(line) + ") " : "";
-  return {chunk.where, "data: record " + std::to_string(place) + " of '" + chunk.file + "' " +
-                           in_line + error.what()};
+  return {chunk.where,
+          "record " + std::to_string(place) + " of '" + chunk.file + "' " + in_line + error.what()};
 }
 
 constexpr size_t kAhead = 2048, kCacheLine = 64;

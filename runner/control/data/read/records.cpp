@@ -192,7 +192,7 @@ class JsonArray final : public RecordReader {
     for (size_t at = 0;; ++at) {
       if (at > kMostRecord) throw too_long(file_);
       while (at >= buffer_.rest().size())
-        if (!buffer_.fill()) throw broken("ends inside the array; fetch or make it again");
+        if (!buffer_.fill()) throw broken("ends inside the array; download or create it again");
       if (!element.ends_at(buffer_.rest()[at])) continue;
       const std::string_view rest = buffer_.rest();
       record = {trimmed_record(rest.substr(0, at)), true, true};

@@ -58,7 +58,8 @@ void check_takes(const OptimizerGroup& group, std::string_view key, const std::s
       if (parameter.kind != ParameterClass::matrix)
         throw group.section.error(key,
                                   "optimizer '" + type + "' updates only matrices, but '" +
-                                      parameter.name + "' has class " + to_string(parameter.kind),
+                                      parameter.name + "' belongs to the class '" +
+                                      to_string(parameter.kind) + "'",
                                   remedy);
 }
 

@@ -278,7 +278,7 @@ std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& p
   if (divergence.skipped > 0)
     lines.push_back("skipped " + plural(divergence.skipped, "update") + " that diverged");
   if (divergence.passed_over > 0)
-    lines.push_back("skipped the data of " + plural(divergence.passed_over, "step"));
+    lines.push_back("passed over the data of " + plural(divergence.passed_over, "step"));
   if (result.end == TrainingResult::End::diverged) {
     const std::string step = std::to_string(result.position.step + 1);
     lines.push_back("`exprun data head --run " + words_for(run) + " --step " + step +
