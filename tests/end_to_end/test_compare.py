@@ -27,8 +27,8 @@ class Compare(ExprunTest):
         self.exprun("tiny.toml", "lr=1e-3", *EVALUATED)
         first, second = self.run_names()
         out = self.exprun("compare", first, second).out
-        self.assertEqual(section(out, "parameter"),
-                         [["parameter", first, second], ["optimizer.lr", "0.01 (tiny.toml:24)", "0.001 (override)"]])
+        self.assertEqual(section(out, "setting"),
+                         [["setting", first, second], ["optimizer.lr", "0.01 (tiny.toml:24)", "0.001 (override)"]])
         self.assertIn("code, machine, libraries, data and environment: the same\n", out)
         results = {row[0]: row[1:] for row in section(out, "result")}
         self.assertEqual(results["state"], ["finished", "finished"])
@@ -70,7 +70,7 @@ class Compare(ExprunTest):
         self.exprun("rerun", "tiny")
         first, second = self.run_names()
         out = self.exprun("compare", "tiny").out
-        self.assertIn("parameters: the same\n", out)
+        self.assertIn("settings: the same\n", out)
         self.assertEqual(section(out, "series")[2], ["train/loss", first, "40", "none", "none"])
 
     def test_code_and_environment(self):
@@ -98,7 +98,7 @@ class Compare(ExprunTest):
             self.exprun("tiny.toml", f"seed={seed}", "max_grad_norm=1.0")
         newest_first = self.run_names()[::-1]
         out = self.exprun("compare", "tiny", "--metric", "grad_norm", "--markdown").out
-        self.assertTrue(out.startswith(f"| parameter | {' | '.join(newest_first)} |\n"), out)
+        self.assertTrue(out.startswith(f"| setting | {' | '.join(newest_first)} |\n"), out)
         self.assertIn("\n| run.seed | 3 (override) | 2 (override) | 1 (override) |\n", out)
         self.assertIn("\n| last grad_norm | ", out)
         self.assertNotIn("best grad_norm", out)

@@ -70,6 +70,25 @@ class Help(ExprunTest):
         for command in ("RECIPE", "resume"):
             self.assertIn("ten minutes", self.exprun("help", command).out)
 
+    def test_runs_and_sweeps_are_named_the_same_way_by_every_command(self):
+        run = "its id, uid, folder or name"
+        runs = "ids, uids, folders, names"
+        named = {"resume": run, "fork": run, "rerun": run, "logs": run, "eval": run, "sample": run, "show": run, "tag": run, "note": run,
+                 "watch": run, "stop": runs, "ls": runs, "report": runs, "compare": runs, "plot": runs, "export": runs,
+                 "rm": "ids, uids, folders, unique names"}
+        for command, how in named.items():
+            self.assertRegex(self.one_line(command), rf"\b{how}( \([^)]*\))?,? @last(,| or) @best\b", command)
+        self.assertIn("ids, uids, folders or unique names of removed runs", self.one_line("restore"))
+        for command in ("sweep show", "sweep stop", "watch", "report", "compare", "plot", "rm", "restore"):
+            self.assertIn("its number, uid or name, or @last", self.one_line(command), command)
+
+    def one_line(self, command):
+        return " ".join(self.exprun("help", *command.split()).out.split())
+
+    def test_what_starts_a_new_run_each_time_says_how_that_is_continued(self):
+        for command in ("fork", "rerun"):
+            self.assertIn("If it is interrupted, exprun resume continues the new run.", self.one_line(command))
+
     def test_the_version_by_all_its_names(self):
         said = self.exprun("version").out
         self.assertRegex(said, r"\Aexprun \d+\.\d+\.\d+")

@@ -46,7 +46,7 @@ class Housekeeping(ExprunTest):
         self.assertIn(slow, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
         self.assertNotIn(first, self.exprun("report", "--where", "lr<1e-3", "--csv").out)
         self.assertEqual(self.names("--where", "lr<1e-3 or not tag('worse')"), self.names())
-        self.assertIn("--where:1:1: error: there is no parameter, series or ls column 'lrr'\n"
+        self.assertIn("--where:1:1: error: there is no setting, series or ls column 'lrr'\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
         unused = self.exprun("ls", "--where", "momentum > 0.5")
         self.assertEqual((unused.out, unused.err), ("", "exprun: no run has the parameter 'momentum'\nexprun: no run matches\n"))
@@ -65,7 +65,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("# state       finished at step 40 of 40, exit code 0\n", shown)
         self.assertRegex(shown, r"\n# notes       2\d\d\d-.* UTC: the one to keep\n#             for now\n")
         self.assertIn("# libraries   libtorch 2.11.0", shown)
-        self.assertIn("--sort:1:1: error: there is no parameter, series or ls column 'tmie'\n"
+        self.assertIn("--sort:1:1: error: there is no setting, series or ls column 'tmie'\n"
                       "    tmie\n    ^^^^ did you mean 'time'?\n", self.exprun("ls", "--sort", "tmie", code=2).err)
         error = self.exprun("ls", "--columns", "run,val_loss_lst", code=2).err
         self.assertIn("    run,val_loss_lst\n        ^^^^^^^^^^^^ did you mean 'val_loss_last'?\n", error)
@@ -175,7 +175,7 @@ class Housekeeping(ExprunTest):
                          f"exprun: error: rm: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids, or for "
                          "all of them --where 'name==\"tiny\"'\n")
         self.assertEqual(self.exprun("rm", code=2).err,
-                         "exprun: error: rm: say which runs: by name, --sweep ID or --where EXPR\n")
+                         "exprun: error: rm: say which runs: by name, --sweep SWEEP or --where EXPR\n")
         self.assertEqual(self.exprun("rm", "--where", "seed>7").err, "exprun: rm: no run matches\n")
         self.assertEqual(self.names(), folders)
         self.exprun("rm", "--where", 'name=="tiny"', "--where", "seed<3")
@@ -261,7 +261,7 @@ class Housekeeping(ExprunTest):
                           "series.id = series WHERE name = 'train/loss'")
         name = self.run_folder().name
         self.assertIn(f"{name}: of earlier attempts, would drop 40 values\n", self.exprun("gc", "--archived", "--dry-run").err)
-        self.assertIn(f"{name}: of earlier attempts, dropped 40 values\n", self.exprun("gc", "--archived").err)
+        self.assertIn(f"{name}: of earlier attempts, deleted 40 values\n", self.exprun("gc", "--archived").err)
         self.assertNotIn("would drop", self.exprun("gc", "--archived", "--dry-run").err)
 
     def test_gc_deletes_prepared_data_that_no_run_uses(self):
@@ -313,7 +313,7 @@ class Housekeeping(ExprunTest):
         said = self.exprun("merge", "elsewhere").err
         self.assertIn(f"warning: merge: left out {run}: it was continued separately in both stores\n", said)
         self.assertIn("merge: exprun merge --help says how to take in runs that were left out\n", said)
-        self.assertIn("exprun rm RUN, exprun gc", " ".join(self.exprun("merge", "--help").out.split()))
+        self.assertIn("exprun rm RUN and exprun gc", " ".join(self.exprun("merge", "--help").out.split()))
         self.exprun("rm", run)
         self.exprun("gc")
         self.assertIn("one run added", self.exprun("merge", "elsewhere").err)

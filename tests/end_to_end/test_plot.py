@@ -69,7 +69,7 @@ class Plot(ExprunTest):
             self.assertEqual(self.exprun(command, "--sweep", "1", "tiny", code=2).err,
                              "exprun: error: command line: give either names of runs or --sweep, not both\n")
             self.assertEqual(self.exprun(command, code=2).err,
-                             f"exprun: error: {command}: name the runs, or a sweep with --sweep ID\n")
+                             f"exprun: error: {command}: name the runs, or a sweep with --sweep SWEEP\n")
         self.assertEqual(self.exprun("sweep", "show").out, self.exprun("sweep", "show", "1").out)
 
     def test_mistakes(self):

@@ -98,7 +98,7 @@ class Check(ExprunTest):
     def test_a_prompt_that_the_tokenizer_cannot_encode_is_refused_before_the_run(self):
         result = self.exprun("tiny.toml", "evaluation.sample.prompt=Ärger", code=2)
         self.assertEqual(result.err.splitlines()[-3:], [
-            "<override 1>:1:26: error: the prompt has 'Ä', which the tokenizer does not know",
+            "<override 1>:1:26: error: the prompt contains 'Ä', which the tokenizer does not know",
             "    evaluation.sample.prompt=Ärger",
             "                             ^^^^^ it knows only the characters of the text that it was made from"])
 
@@ -324,8 +324,8 @@ class Schema(ExprunTest):
     def test_the_keys_outside_of_the_tables(self):
         version = """\
   version             1; default 1
-                      version of the recipe language; within one no default
-                      changes and no key loses its meaning
+                      version of the recipe language; within a version, no
+                      default changes and no key loses its meaning
 """
         self.assertEqual(self.exprun("schema", "version").out, "outside of the tables\n" + version)
         self.assertIn("outside of the tables\n  extends  ", self.exprun("schema", "extends").out)

@@ -310,7 +310,7 @@ class Report(ExprunTest):
         self.exprun("tiny.toml", "steps=1", "run.deterministic=true")
         rows = json.loads(self.exprun("report", "--columns", "help", "--json").out)
         kinds = {row["name"]: row["meaning"] for row in rows}
-        self.assertEqual((kinds["val/loss"], kinds["optimizer.lr"]), ("a series", "a parameter"))
+        self.assertEqual((kinds["val/loss"], kinds["optimizer.lr"]), ("a series", "a setting"))
         self.assertIn("seconds", kinds)
         self.assertEqual(json.loads(self.exprun("report", "--columns", "run.deterministic", "--json").out), [{"run.deterministic": True}])
 
@@ -325,7 +325,7 @@ class Report(ExprunTest):
         self.assertEqual(self.exprun("report", "--metric", "val/los", code=2).err,
                          "--metric:1:1: error: no run has a series 'val/los'\n    val/los\n    ^^^^^^^ did you mean 'val/loss'?\n")
         self.assertEqual(self.exprun("report", "--group-by", "lr,sede", code=2).err,
-                         "--group-by:1:4: error: no run has a parameter 'sede'\n    lr,sede\n       ^^^^ did you mean 'seed'?\n")
+                         "--group-by:1:4: error: no run has a setting 'sede'\n    lr,sede\n       ^^^^ did you mean 'seed'?\n")
         self.assertEqual(self.exprun("report", "--over-seeds", "--sort", "tmie", code=2).err,
                          "--sort:1:1: error: groups have no column 'tmie'\n    tmie\n    ^^^^ there are runs, best val/loss, "
                          "val/loss, train/loss and state\n")

@@ -51,10 +51,10 @@ const char* meaning(ExitCode code) {
     case ExitCode::lost_ranks:
       return "a rank has lost the others";
     case ExitCode::preempted:
-      return "saved; run the same command again";
+      return "saved; can be continued";
     case ExitCode::interrupted_int:
     case ExitCode::interrupted_term:
-      return "saved after a signal; run the same command to continue";
+      return "saved after a signal; can be continued";
   }
   return "";
 }
@@ -162,9 +162,7 @@ Arguments& Arguments::word(const std::string& name, std::string& into, const std
 }
 
 Arguments& Arguments::run_word(std::string& into) {
-  return word("RUN", into,
-              "its id, uid, folder or name (the newest run with that name), @last or @best",
-              offer::runs);
+  return word("RUN", into, kRunHelp, offer::runs);
 }
 
 Arguments& Arguments::optional_word(const std::string& name, std::string& into,

@@ -35,6 +35,13 @@ extern const std::vector<ExitCode> kTrains;
 // The first word to a command that asks what fits as the last of the words after it.
 inline constexpr const char* kCandidates = "--candidates";
 
+// What names a run, several runs, or a sweep, for help.
+inline constexpr const char* kRunHelp =
+    "its id, uid, folder or name (the newest run with that name), @last or @best";
+inline constexpr const char* kRunsHelp =
+    "ids, uids, folders, names (all runs with that name), @last, @best, or 'mine-*'";
+inline constexpr const char* kSweepHelp = "its number, uid or name, or @last";
+
 class Arguments {
  public:
   // `usage` is what stands after "exprun": "show RECIPE|RUN".

@@ -266,24 +266,24 @@ int run_check(const Words& words, const Globals& globals) {
   std::string recipe;
   Words overrides;
   Options options;
-  Arguments arguments("check RECIPE [key=value...]",
-                      "Lists every mistake in a recipe at once, each with its location and a fix, "
-                      "and shows the plan of its run: parameters, memory, compute, time.");
+  Arguments arguments(
+      "check RECIPE [key=value...]",
+      "Lists every mistake in a recipe at once, each with its location and, where "
+      "possible, a fix, and shows the plan of the run: parameters, memory, compute, time.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
-      .words("key=value...", overrides, "changes to the recipe", offer::changes)
+      .words("key=value...", overrides, "overrides of the recipe's keys", offer::changes)
       .flag("--quick", options.quick,
             "check only the text, in milliseconds; skip the data and the plan")
       .flag("--strict", options.strict, "treat warnings as errors")
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
-          "What this machine lacks (data, cores, GPUs, number formats, disk space) causes only "
-          "warnings; check says so if a run would not start here. The plan includes a time "
-          "estimate if an earlier run of a similar "
-          "model was timed.")
+          "If this machine lacks something (data, cores, GPUs, number formats, disk space), check "
+          "only warns; it tells you if a run would not start here. The plan includes a time "
+          "estimate if an earlier run of a similar model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",
-               "the same with a change, for a script");
+               "the same with an override, for a script");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "check");
 

@@ -68,7 +68,7 @@ Parameters parameters_of(const Store& store, const StoreFolder& folder,
     values.push_back(std::move(value));
     origins.push_back(std::move(origin));
   }
-  return {side_by_side("parameter", runs, std::move(values)),
+  return {side_by_side("setting", runs, std::move(values)),
           side_by_side("origin", runs, std::move(origins))};
 }
 
@@ -186,7 +186,7 @@ std::string plain_text_of(const Comparison& compared) {
     if (table.rows.empty()) return same;
     return side_by_side_text(table, terminal_width(), stdout_wants_color());
   };
-  std::string text = section(compared.parameters.values, "parameters: the same\n") + '\n' +
+  std::string text = section(compared.parameters.values, "settings: the same\n") + '\n' +
                      section(compared.circumstances,
                              "origin, code, machine, libraries, data and environment: the same\n") +
                      '\n' + section(compared.results, "");
@@ -261,16 +261,13 @@ void compare(const AskedComparison& asked, const Globals& globals) {
 int run_compare(const Words& words, const Globals& globals) {
   AskedComparison asked;
   Arguments arguments(
-      "compare RUN RUN...|--sweep ID",
-      "Shows runs side by side: parameters that differ and where they come from, "
-      "code and machine, results, the step at which the losses diverge, and curves.");
+      "compare RUN RUN...|--sweep SWEEP",
+      "Shows runs side by side: settings that differ and where they come from, "
+      "code and machine, results, the step at which the losses first differ, and curves.");
   arguments
-      .words(
-          "RUN RUN...", asked.runs,
-          "folders, ids, names (all runs with that name), 'mine-*', @last, @best; at most 8 runs",
-          offer::runs)
-      .option("--sweep", "ID", asked.sweep, "the runs of a small sweep: its id, name or @last",
-              offer::sweeps)
+      .words("RUN RUN...", asked.runs, std::string(kRunsHelp) + "; at most 8 runs", offer::runs)
+      .option("--sweep", "SWEEP", asked.sweep,
+              std::string("the runs of a small sweep: ") + kSweepHelp, offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
               "compare this series; may be repeated (default: val/loss, train/loss and the metric "
               "of the sweep or of the recipes)",
@@ -278,8 +275,10 @@ int run_compare(const Words& words, const Globals& globals) {
       .flag("--json", asked.json, "print a JSON object with an array for each table")
       .flag("--markdown", asked.markdown, "print Markdown tables")
       .note(
-          "Every other run is compared with the first. Values are different if any bit differs: "
-          "runs with the same recipe, seed, machine and version never diverge.")
+          "Every other run is compared with the first. Values differ if any bit differs. On a CPU, "
+          "runs with the same recipe, version, machine and threads do not differ, unless their "
+          "kernels were chosen differently (run.deterministic fixes the choice); on a GPU, this "
+          "needs run.deterministic.")
       .exit_codes(kReadsRuns)
       .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",

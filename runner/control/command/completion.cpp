@@ -123,7 +123,9 @@ int run_completion(const Words& words, const Globals&) {
   Arguments arguments(
       "completion bash|zsh|fish",
       "Prints a script that completes commands, recipes, runs, keys and values in a shell.");
-  arguments.word("bash|zsh|fish", shell, "the shell", offer::one_of({"bash", "zsh", "fish"}))
+  arguments
+      .word("bash|zsh|fish", shell, "the shell; to load the script in every session, write",
+            offer::one_of({"bash", "zsh", "fish"}))
       .form("", "in ~/.bashrc: source <(exprun completion bash)")
       .form("", "in ~/.zshrc: source <(exprun completion zsh)")
       .form("", "in config.fish: exprun completion fish | source")

@@ -18,18 +18,18 @@ namespace {
 
 constexpr Command kDataCommands[] = {
     {"prepare", "turn text or JSON into token shards", run_data_prepare},
-    {"fetch", "download a public dataset; resumes and verifies downloads", run_data_fetch},
+    {"fetch", "download a public dataset, tokenizer or model", run_data_fetch},
     {"info", "describe token shards", run_data_info},
     {"verify", "read every token and compare checksums", run_data_verify},
     {"head", "print the first tokens as text", run_data_head},
 };
 
 void print_help() {
-  Arguments arguments("data COMMAND ...", "Prepares, fetches and inspects data.");
+  Arguments arguments("data COMMAND ...", "Prepares, downloads and inspects data.");
   for (const Command& command : kDataCommands) arguments.form(command.name, command.help);
   arguments.note("'exprun data COMMAND --help' explains a command.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
-      .example("exprun data fetch", "list the public datasets")
+      .example("exprun data fetch", "list what can be downloaded")
       .example("exprun data prepare path=notes.txt --out data/notes",
                "token shards from a text file")
       .parse({"--help"});

@@ -192,12 +192,13 @@ int run_data_fetch(const Words& words, const Globals&) {
   TableFormat format;
   Arguments arguments(
       "data fetch [NAME]",
-      "Fetches a public dataset, or lists all of them. If it is stopped, run it again to continue. "
-      "Proxies are taken from http_proxy, https_proxy and no_proxy; EXPRUN_MIRROR is the address "
-      "of a server to ask instead.");
+      "Downloads a public dataset, tokenizer or model; without NAME, lists them. If the download "
+      "is stopped, run the command again to continue. Proxies are taken from http_proxy, "
+      "https_proxy and no_proxy; EXPRUN_MIRROR is the address of a server to download from instead "
+      "of the original ones.");
   arguments.optional_word("NAME", name, "a name from the list", offered_sets)
       .number("--shards", shards, "only the first N training shards")
-      .option("--to", "FOLDER", folder, "the folder to write (default: data)", offer::folders)
+      .option("--to", "DIR", folder, "the folder to write to (default: data)", offer::folders)
       .number("--parallel", parallel, "files at once, 1 to 64 (default: 4)")
       .number("--retries", retries, "retries for each file (default: 5)")
       .flag("--no-checksum", no_checksum,

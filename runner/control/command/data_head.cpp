@@ -138,7 +138,7 @@ int run_data_head(const Words& words, const Globals& globals) {
                       "run trains on.");
   arguments.words("PATH...", paths, "shards, or folders of them", offer::files)
       .option("--run", "RUN", choice.run, "print samples of this run", offer::runs)
-      .number("--step", choice.step, "the samples of this step, from 1", 1)
+      .number("--step", choice.step, "the samples of this step, counted from 1", 1)
       .number(
           "--batch", choice.batch,
           "the samples of this global batch, counted from 1; after a rollback, batch numbers run "

@@ -64,15 +64,16 @@ int run_data_prepare(const Words& words, const Globals& globals) {
       "data prepare RECIPE|key=value...",
       "Turns text, JSON Lines or JSON into token shards. Running it again does nothing unless a "
       "source has changed. If it is killed, run it again to continue (not with standard input). "
-      "Unfinished data is in FOLDER.partial, or in the store's folder, where exprun gc deletes it. "
+      "Unfinished data is in DIR.partial, or in the store's folder, where exprun gc deletes it. "
       "Memory use does not grow with the text, but each thread holds a whole record, and a file "
       "compressed with zstd --long=N needs 2^N bytes.");
   arguments
       .words("key=value...", what, "keys of [dataset] with type = \"text\"",
              offer::recipe_or(keys_of_dataset))
-      .form("RECIPE", "a recipe whose data to prepare, with changes (key=value)")
-      .option("--out", "FOLDER", out,
-              "a new or empty folder to write (default: in the store, named by content)",
+      .form("RECIPE", "the recipe whose data is prepared; key=value then overrides its keys")
+      .option("--out", "DIR", out,
+              "a new or empty folder to write to (default: a folder in the store, named after its "
+              "content)",
               offer::folders)
       .number("--threads", threads, "tokenizing threads (default: all cores)")
       .flag("--json", json, "print the description of the data as JSON")
@@ -80,7 +81,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
       .example("exprun data prepare path=corpus.jsonl.zst tokenizer=gpt2 --out data/corpus",
                "GPT-2 tokens of the field \"text\"")
       .example("exprun data prepare path=a.txt separator='\"\\n\\n\"' --out data/a",
-               "documents between blank lines")
+               "documents separated by blank lines")
       .example("zcat a.gz | exprun data prepare path=- validation_tokens=1000000 --out data/a",
                "from standard input");
   if (!arguments.parse(words)) return 0;

@@ -150,12 +150,13 @@ int run_eval(const Words& words, const Globals& globals) {
   Arguments arguments(
       "eval RUN|DIR [evaluation.NAME.key=value...]",
       "Evaluates a run's newest checkpoint or another one, and records the results as "
-      "eval/METRIC. For a HuggingFace folder, the results are only printed. The same is true if "
-      "a setting of the run's own evaluations is changed, or if an additional evaluation has other "
-      "settings than the results that eval recorded under its name; --as records them under a name "
-      "of their own.");
+      "eval/METRIC. Results are printed but not recorded for a HuggingFace folder, if a setting of "
+      "one of the run's own evaluations is changed, or if an additional evaluation's settings "
+      "differ from those of results already recorded under its name; --as records such results of "
+      "a run under another name.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
-      .words("key=value...", overrides, "changes to [evaluation], or additional evaluations",
+      .words("key=value...", overrides,
+             "overrides of keys of [evaluation], or additional evaluations",
              offered_evaluation_keys)
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option("--as", "NAME", name, "record the results as eval/NAME/METRIC")

@@ -217,15 +217,14 @@ int run_export(const Words& words, const Globals& globals) {
                       "Prints the metrics of runs, one value per line: run, name, step, value, "
                       "seconds since the run began. With --huggingface or --llmc, writes the "
                       "model of a run.");
-  arguments
-      .words("RUN...", references,
-             "folders, ids, names (all runs with that name), 'mine-*', @last, @best", offer::runs)
+  arguments.words("RUN...", references, kRunsHelp, offer::runs)
       .option("--metric", "NAME", metrics, "only this series, such as val/loss; may be repeated",
               offer::series)
       .flag("--csv", csv, "comma-separated values with a header (default)")
       .flag("--jsonl", jsonl, "one JSON object per line")
       .flag("--attempts", attempts,
-            "include values that a later attempt replaced, with the attempt's number (0: current)")
+            "also print values that a later attempt replaced, and add a column: the attempt that "
+            "recorded the value (0: a current value)")
       .option("--tensorboard", "DIR", tensorboard,
               "write TensorBoard event files instead, one folder per run", offer::folders)
       .option("--huggingface", "DIR", folder.folder,
@@ -243,7 +242,7 @@ int run_export(const Words& words, const Globals& globals) {
               "bf16 or, except for llm.c, fp16")
       .flag("--adapter", folder.adapter_only,
             "with --huggingface: write only the adapter of a run with [model.lora], in peft's "
-            "format; without this flag it is merged into the weights")
+            "format; without this option, it is merged into the weights")
       .note(
           "If transformers does not support a model's architecture, the model is written with "
           "exprun's tensor names; README.md in the folder lists the recipe keys that cause this.")

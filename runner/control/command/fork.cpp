@@ -74,17 +74,19 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
 int run_fork(const Words& words, const Globals& globals) {
   ForkWords asked;
   bool detach = false;
-  Arguments arguments("fork RUN [--step N|best|last] [key=value...] [--detach]",
-                      "Starts a new run from a checkpoint of another: from its weights and its "
-                      "optimizer state, with changes to its recipe. Step numbers continue, so "
-                      "run.steps includes those before the fork. Without changes, the new run "
-                      "repeats the original's losses.");
+  Arguments arguments(
+      "fork RUN [--step N|best|last] [key=value...] [--detach]",
+      "Starts a new run from a checkpoint of another: from its weights and its "
+      "optimizer state, with changes to its recipe. Step numbers continue, so "
+      "run.steps includes the steps before the fork. Without overrides, the new run "
+      "repeats the original's losses.");
   arguments.run_word(asked.reference)
-      .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
+      .words("key=value...", asked.overrides, "overrides of the recipe's keys", offer::changes)
       .option("--step", "N|best|last", asked.step, kStepHelp, offer::one_of({"best", "last"}))
       .flag("--fresh-optimizer", asked.fresh_optimizer,
             "take only the weights, and start with a fresh optimizer state")
       .flag("--detach", detach, kDetachHelp)
+      .note(kHowANewRunContinues)
       .exit_codes(kTrains)
       .example("exprun fork @last --step best lr=1e-4 run.steps=4000",
                "continue from the best checkpoint with a lower learning rate")

@@ -172,7 +172,7 @@ int64_t clean(Store& store, const StoreFolder& folder, Found& found) {
   });
   take_data(folder, found.data, /*dry_run=*/false);
   for (const RunRow& run : found.ended)
-    log_values(run, "of earlier attempts, dropped", store.purge_archived(run.id));
+    log_values(run, "of earlier attempts, deleted", store.purge_archived(run.id));
   store.purge_blobs();
   return store.return_space();
 }
@@ -193,15 +193,13 @@ int run_gc(const Words& words, const Globals& globals) {
       "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
       "was killed, and shrinks the store. You can run it while runs are training.");
   arguments
-      .words(
-          "RUN...", wanted.references,
-          "with --archived: only these runs, instead of all that have ended; no removed runs are "
-          "deleted then",
-          offer::runs)
+      .words("RUN...", wanted.references,
+             "with --archived: only in these runs, instead of in all that have ended; removed runs "
+             "are then not deleted",
+             offer::runs)
       .flag("--dry-run", wanted.dry_run, "only report what would be done")
-      .flag(
-          "--archived", wanted.archived,
-          "in runs that have ended, also delete metrics of earlier attempts that a resume replaced")
+      .flag("--archived", wanted.archived,
+            "in runs that have ended, also delete the values that a later attempt replaced")
       .flag("--data", wanted.data, "also delete prepared data that no run uses")
       .exit_codes(kReadsRuns)
       .example("exprun gc --dry-run", "what would be deleted");

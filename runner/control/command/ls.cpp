@@ -80,20 +80,18 @@ int run_ls(const Words& words, const Globals& globals) {
   std::optional<int64_t> most;
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs with their states, newest first.");
-  arguments
-      .words("NAME...", references, "only these runs: names, ids, folders, or 'mine-*'",
-             offer::runs)
+  arguments.words("NAME...", references, std::string("only these runs: ") + kRunsHelp, offer::runs)
       .option("--state", "A,B", wanted.states, "only runs in one of these states",
               offer::list_of(state_names()))
       .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "list removed runs instead")
       .option("--sort", "COLUMN", sort,
-              "sort by a column, parameter or series, lowest first; it is shown too",
+              "sort by a column, setting or series, lowest first; it is shown too",
               offer::one_of(keys_of_columns()))
       .flag("--reverse", reverse, "with --sort: highest first")
       .option("--columns", "A,B", columns,
-              "show these columns, parameters and series, named as in --where; --columns help "
+              "show these columns, settings and series, named as in --where; --columns help "
               "lists the columns",
               offer::list_of(keys_of_columns()))
       .number("--limit", most, "list at most N runs", 1)

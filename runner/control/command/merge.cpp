@@ -55,9 +55,10 @@ int run_merge(const Words& words, const Globals& globals) {
       .flag("--ended", copied,
             "treat all runs in OTHER as ended; use it if OTHER is a copy of a store")
       .note(
-          "Left out are runs that are still running, which a later merge takes in, and runs that "
-          "were continued separately in both stores. To have such a run as it is in OTHER, give up "
-          "the one here: exprun rm RUN, exprun gc (it deletes all removed runs), then merge again.")
+          "Runs that are still running are left out; merge again when they have ended. Runs that "
+          "were continued separately in both stores are left out too. To replace such a run with "
+          "the one in OTHER, run exprun rm RUN and exprun gc (which deletes all removed runs), "
+          "then merge again.")
       .exit_codes({ExitCode::done, ExitCode::bad_recipe, ExitCode::store_error})
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;

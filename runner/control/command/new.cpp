@@ -355,11 +355,12 @@ int run_new(const Words& words, const Globals&) {
           "a HuggingFace folder (config.json, model.safetensors): take its model, tokenizer and "
           "weights",
           offer::folders)
-      .option("--path", "FILES", request.path,
-              "the data: a path, a glob, or the folder of prepared shards (default: LibTorch's C++ "
-              "headers; if --from names a folder that exprun exported, the text of the exported "
-              "run, if that text is still there)",
-              offer::files)
+      .option(
+          "--path", "FILES", request.path,
+          "the data: a path, a glob, or the folder of prepared shards (default: LibTorch's C++ "
+          "headers; with --from and a folder that exprun exported, the text of the exported run "
+          "if it still exists)",
+          offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "
           "or above it, the command also writes recipe.schema.json.")

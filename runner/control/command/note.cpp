@@ -7,7 +7,7 @@ namespace exprun {
 
 int run_note(const Words& words, const Globals& globals) {
   std::string reference, text;
-  Arguments arguments("note RUN [TEXT]", "Adds a note to a run; exprun show RUN prints it too.");
+  Arguments arguments("note RUN [TEXT]", "Adds a note to a run; exprun show RUN prints its notes.");
   arguments.run_word(reference)
       .optional_word("TEXT", text, "the note (default: print the run's notes)")
       .advice_on_more_words("put the text in quotes")

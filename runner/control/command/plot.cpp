@@ -95,12 +95,10 @@ void write_files(const std::vector<Panel>& panels, const AskedPlot& asked) {
 
 int run_plot(const Words& words, const Globals& globals) {
   AskedPlot asked;
-  Arguments arguments("plot RUN...|--sweep ID",
+  Arguments arguments("plot RUN...|--sweep SWEEP",
                       "Plots series of runs as curves, in the terminal or a file.");
-  arguments
-      .words("RUN...", asked.runs,
-             "folders, ids, names (all runs with that name), 'mine-*', @last, @best", offer::runs)
-      .option("--sweep", "ID", asked.sweep, "all runs of a sweep: its id, name or @last",
+  arguments.words("RUN...", asked.runs, kRunsHelp, offer::runs)
+      .option("--sweep", "SWEEP", asked.sweep, std::string("all runs of a sweep: ") + kSweepHelp,
               offer::sweeps)
       .option("--metric", "SERIES", asked.curves.series,
               "plot this series; may be repeated (default: train/loss and val/loss); series with "
@@ -122,10 +120,11 @@ int run_plot(const Words& words, const Globals& globals) {
               "characters per line (default: the terminal's, or 80); in a file: pixels (default: "
               "800)",
               1)
-      .number("--height", asked.height,
-              "lines of curves per panel (default: 16); in a file: pixels (default: 360 per panel "
-              "and 18 per curve)",
-              1)
+      .number(
+          "--height", asked.height,
+          "height of a panel in lines (default: 16); in a file: pixels in all (default: 360 for "
+          "each panel and 18 for each curve)",
+          1)
       .note(
           "Gaps mark values that are NaN or infinite, or that a logarithmic axis cannot show. A "
           "column of the plot shows the lowest and highest of its values, however many there "

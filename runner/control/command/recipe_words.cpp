@@ -108,9 +108,9 @@ void MachineOptions::add_to(Arguments& arguments) {
           "--nnodes", nnodes_,
           "machines that train together; run the same command on each, with its own --node-rank", 1)
       .number("--nproc-per-node", nproc_per_node_,
-              "ranks on each machine; overrides parallelism.world_size (default 1)", 1)
+              "ranks on each machine (default: 1); overrides parallelism.world_size", 1)
       .number("--node-rank", node_rank_,
-              "the number of this machine, from 0; the run and its store are on machine 0")
+              "the number of this machine, counted from 0; the run and its store are on machine 0")
       .option("--rdzv-endpoint", "HOST:PORT", rdzv_endpoint_,
               "the address of machine 0 and a free port there")
       .note(

@@ -12,6 +12,10 @@
 
 namespace exprun {
 
+// Of what starts a new run each time, for help: the same command does not continue it.
+inline constexpr const char* kHowANewRunContinues =
+    "If it is interrupted, exprun resume continues the new run.";
+
 // Of the option --detach, for help.
 inline constexpr const char* kDetachHelp =
     "run in the background; return once training has started or failed to start";

@@ -22,13 +22,13 @@ constexpr size_t kMostCurves = 200;  // rows for which curves are read without b
 constexpr int64_t kCurveWidth = 12;
 
 void declare(AskedReport& asked, Arguments& arguments) {
-  arguments.words("NAME...", asked.references, "only these runs: names, ids, folders, or 'mine-*'",
+  arguments.words("NAME...", asked.references, std::string("only these runs: ") + kRunsHelp,
                   offer::runs);
   asked.where.declare(arguments);
   arguments
-      .option("--sweep", "ID", asked.sweep,
-              "only the runs of this sweep: its id, name, uid or @last; runs that differ only in "
-              "run.seed share a row",
+      .option("--sweep", "SWEEP", asked.sweep,
+              std::string("only the runs of this sweep: ") + kSweepHelp +
+                  "; runs that differ only in run.seed share a row",
               offer::sweeps)
       .option("--metric", "NAME[:WHICH]", asked.metrics,
               "show this series, or the default column with this heading, such as 'best val/loss', "
@@ -36,16 +36,16 @@ void declare(AskedReport& asked, Arguments& arguments) {
               "repeated (default: the metric of the sweep or of the recipes, val/loss and "
               "train/loss)")
       .option("--columns", "A,B", asked.columns,
-              "show only these columns, parameters and series; '--columns help' lists the columns")
+              "show only these columns, settings and series; '--columns help' lists the columns")
       .flag("--all-parameters", asked.all_parameters,
-            "also show parameters that are the same in all runs")
+            "also show settings that are the same in all runs")
       .option("--sort", "COLUMN", asked.sort,
-              "sort by a column, parameter or series: a metric best first, others lowest first "
+              "sort by a column, setting or series: a metric best first, others lowest first "
               "(default: the first metric)")
       .flag("--reverse", asked.reverse, "sort the other way around")
       .number("--top", asked.top, "show the first N rows only", 1)
       .option("--group-by", "A,B", asked.group_by,
-              "one row for each combination of values of these parameters or columns of ls, with "
+              "one row for each combination of values of these settings or columns of ls, with "
               "mean ± standard deviation (number of runs) of the metrics: over the runs that "
               "finished, or over all if none did")
       .flag("--over-seeds", asked.over_seeds,
@@ -56,7 +56,7 @@ void declare(AskedReport& asked, Arguments& arguments) {
   asked.format.declare(arguments);
   arguments
       .option("--html", "FILE", asked.html,
-              "write a page for a browser instead, with curves, parameters and samples; it is one "
+              "write a page for a browser instead, with curves, settings and samples; it is one "
               "file and needs no network")
       .flag("--follow", asked.follow,
             "with --html: rewrite the page every 2 s (less often if large) while runs train or a "
@@ -175,7 +175,7 @@ ResultTable columns_explained(const Store& store) {
       table.rows.push_back({Cell::word(name), Cell::word(name), Cell::word(kind)});
   };
   add(store.series_names(), "a series");
-  add(store.parameter_paths(), "a parameter");
+  add(store.parameter_paths(), "a setting");
   return table;
 }
 

@@ -63,7 +63,8 @@ int run_rerun(const Words& words, const Globals& globals) {
                       "Runs the stored recipe of a run again, as a new run in the same working "
                       "directory, then reports the results and what differed.");
   arguments.run_word(reference)
-      .words("key=value...", overrides, "changes to the recipe", offer::changes)
+      .words("key=value...", overrides, "overrides of the recipe's keys", offer::changes)
+      .note(kHowANewRunContinues)
       .exit_codes(kTrains)
       .example("exprun rerun @last", "check that the results are the same")
       .example("exprun rerun @last seed=2", "the same with a different seed");

@@ -1,4 +1,4 @@
-// exprun restore RUN...|--sweep ID|--where EXPR
+// exprun restore RUN...|--sweep SWEEP|--where EXPR
 #include <algorithm>
 
 #include "base/diagnostic.h"
@@ -63,13 +63,14 @@ std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folde
 
 int run_restore(const Words& words, const Globals& globals) {
   Restoration asked;
-  Arguments arguments("restore RUN...|--sweep ID|--where EXPR", "Restores removed runs.");
+  Arguments arguments("restore RUN...|--sweep SWEEP|--where EXPR", "Restores removed runs.");
   arguments
-      .words("RUN...", asked.references,
-             "folders, ids, uids or names of removed runs (exprun ls --removed), or 'mine-*'",
-             offer::removed_runs)
-      .option("--sweep", "ID", asked.sweep, "the removed runs of a sweep: its id, name or @last",
-              offer::sweeps);
+      .words(
+          "RUN...", asked.references,
+          "ids, uids, folders or unique names of removed runs (exprun ls --removed), or 'mine-*'",
+          offer::removed_runs)
+      .option("--sweep", "SWEEP", asked.sweep,
+              std::string("the removed runs of a sweep: ") + kSweepHelp, offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)
       .example("exprun restore 1", "the run with id 1")
@@ -77,8 +78,8 @@ int run_restore(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
     throw Error(
-        "restore: say which runs: by name, --sweep ID or --where EXPR; `exprun ls --removed` lists "
-        "the runs that can be restored",
+        "restore: say which runs: by name, --sweep SWEEP or --where EXPR; `exprun ls --removed` "
+        "lists the runs that can be restored",
         ExitCode::bad_recipe);
   Store store = open_store_to_change(globals.store);
   const std::vector<RunRow> runs = runs_to_restore(store, globals.store, asked);

@@ -144,7 +144,7 @@ int run_resume(const Words& words, const Globals& globals) {
       "run.early_stop.patience, a run that ended early goes on.");
   arguments.run_word(reference)
       .words("key=value...", overrides,
-             "a new length (run.steps=200), more patience, or changes that do not affect results "
+             "a new length (run.steps=200), more patience, or overrides that do not affect results "
              "(checkpoint.every=\"5 steps\")",
              offer::changes)
       .flag("--detach", detach, kDetachHelp);
@@ -158,8 +158,8 @@ int run_resume(const Words& words, const Globals& globals) {
                "train longer, if that leaves past learning rates unchanged")
       .note(
           "An extended run evaluates, saves and logs as often as a run of the new length would, "
-          "from its first new step on, unless its recipe says how often. A trial of a sweep is "
-          "not extended but forked, so that the sweep keeps its result.");
+          "from its first new step on, unless its recipe says how often. A trial of a sweep "
+          "cannot be extended; use exprun fork, so that the sweep keeps its result.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
   const auto machine = machines.joined(overrides);

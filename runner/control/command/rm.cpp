@@ -1,4 +1,4 @@
-// exprun rm RUN...|--sweep ID|--where EXPR
+// exprun rm RUN...|--sweep SWEEP|--where EXPR
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void keep_shared(const Store& store, const std::string& sweep, std::vector<Repor
 std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder,
                                    const Removal& asked) {
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
-    throw Error("rm: say which runs: by name, --sweep ID or --where EXPR", ExitCode::bad_recipe);
+    throw Error("rm: say which runs: by name, --sweep SWEEP or --where EXPR", ExitCode::bad_recipe);
   for (const std::string& reference : asked.references)
     require_one_run("rm", reference, store.runs(reference));
   auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
@@ -95,14 +95,15 @@ std::vector<Removable> held(const Store& store, const StoreFolder& folder,
 
 int run_rm(const Words& words, const Globals& globals) {
   Removal asked;
-  Arguments arguments("rm RUN...|--sweep ID|--where EXPR",
+  Arguments arguments("rm RUN...|--sweep SWEEP|--where EXPR",
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
                       "brings them back until exprun gc deletes them.");
   arguments
-      .words("RUN...", asked.references, "folders, ids, uids, unique names, @last, or 'mine-*'",
-             offer::runs)
-      .option("--sweep", "ID", asked.sweep,
-              "the runs of this sweep (id, name or @last), except those also in another sweep",
+      .words("RUN...", asked.references,
+             "ids, uids, folders, unique names, @last, @best, or 'mine-*'", offer::runs)
+      .option("--sweep", "SWEEP", asked.sweep,
+              std::string("the runs of a sweep: ") + kSweepHelp +
+                  "; except those also in another sweep",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)

@@ -140,7 +140,7 @@ int run_recipe(const Words& words, const Globals& globals) {
                       "and shows the result of one that is finished.");
   arguments.word("RECIPE", recipe, "a TOML file", offer::recipes)
       .words("key=value...", overrides,
-             "changes to the recipe: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
+             "overrides of the recipe's keys: lr=3e-4 checkpoint.every=\"5 steps\"", offer::changes)
       .flag("--new", always_new, "start a new run, even if this recipe has one")
       .flag("--detach", detach, kDetachHelp);
   machines.add_to(arguments);
@@ -156,7 +156,7 @@ int run_recipe(const Words& words, const Globals& globals) {
                "in the background; see exprun logs and exprun stop")
       .example("exprun mine.toml --nnodes=2 --node-rank=1 --rdzv-endpoint=box:29500",
                "as the second of two machines")
-      .example("exprun recipes/quickstart.toml '~warmup' --new", "a new run, without warm-up");
+      .example("exprun recipes/quickstart.toml '~warmup' --new", "a new run, without warmup");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
   const auto joined = machines.joined(overrides);

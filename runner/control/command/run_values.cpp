@@ -132,7 +132,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   refuse_unknown_value(name, names, where);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   add_parameters(names, paths);
-  throw RecipeError(where, "there is no parameter, series or ls column '" + name + "'",
+  throw RecipeError(where, "there is no setting, series or ls column '" + name + "'",
                     parse_number<double>(name)
                         ? "write the name to the left of the operator, as in lr>1e-4"
                         : meant(name, std::move(names)));
@@ -140,7 +140,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
 
 [[noreturn]] void refuse_several(const Store& store, const std::string& name,
                                  std::vector<std::string> paths, const SourceSpan& where) {
-  std::string things = "parameters";
+  std::string things = "settings";
   if (!store.series_by_run(name).empty()) {
     things += " and a series";
     paths.push_back("last(" + name + ")");
@@ -191,8 +191,8 @@ std::string parameter_named(const Store& store, const std::string& name, const S
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
   const std::string near = meant(name, std::move(names));
   throw RecipeError(
-      where, "no run has a parameter '" + name + "'",
-      !near.empty() ? near : "give parameters (lr) or columns of ls (state, name, sweep)");
+      where, "no run has a setting '" + name + "'",
+      !near.empty() ? near : "give settings (lr) or columns of ls (state, name, sweep)");
 }
 
 RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {
@@ -222,17 +222,19 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
 void Where::declare(Arguments& arguments) {
   arguments
       .option(
-          "--where", "EXPRESSION", expressions,
-          "only runs for which EXPRESSION is true: compare parameters (lr, optimizer.type), series "
-          "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b] or ~ PATTERN; "
-          "combine with and, or, not and parentheses; if repeated, all must be true")
+          "--where", "EXPR", expressions,
+          "only runs for which EXPR is true: compare settings (lr, optimizer.type), series "
+          "(val/loss) and columns of ls (state, step) with = != < <= > >=, in [a, b, c] (any of "
+          "these) or ~ PATTERN (* and ? are wildcards); combine with and, or, not and parentheses; "
+          "if repeated, all must be true")
       .note(
-          "In EXPRESSION, the name of a series means its last value; for other values, write "
+          "In EXPR, the name of a series means its last value; for other values, write "
           "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
-          "run has that tag, has(NAME) if it has any value of NAME. If a parameter and a series "
-          "have the same name, the parameter is used; last(lr) means the series. started compares "
-          "with dates in UTC, each a whole day, month or year: started >= 2026-11-01. A comparison "
-          "with a value that a run does not have is false.");
+          "run has that tag, has(NAME) if a value of NAME is recorded for it. If a setting and a "
+          "series have the same name, the setting is used; last(lr) means the series. The column "
+          "started is compared with UTC dates; a date without a time means the whole day, month or "
+          "year: started >= 2026-11-01. A comparison with a value that a run does not have is "
+          "false.");
 }
 
 void Where::keep_matching(const Store& store, std::vector<ReportedRun>& runs) const {

@@ -227,7 +227,7 @@ void refuse_bare_prompt(const Words& settings) {
   std::string prompt = *first;
   for (auto next = first + 1; next != settings.end() && is_bare(*next); ++next)
     prompt += ' ' + *next;
-  throw Error("sample: '" + *first + "' is not key=value; for a prompt write --prompt " +
+  throw Error("sample: '" + *first + "' is not key=value; for a prompt, write --prompt " +
                   shell_quoted(prompt),
               ExitCode::bad_recipe);
 }
@@ -258,7 +258,7 @@ int run_sample(const Words& words, const Globals& globals) {
   Words options, settings;
   Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
                       "Generates text that continues a prompt, from a run's newest checkpoint or "
-                      "another one. Without a prompt, at a terminal, it repeatedly asks for one.");
+                      "another one. Without a prompt, at a terminal, asks for one repeatedly.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
@@ -276,16 +276,15 @@ int run_sample(const Words& words, const Globals& globals) {
       .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
       .option(
           "--dtype", "fp32|bf16|fp16", dtype,
-          "compute in this format; bf16 is faster where the processor has it "
+          "compute in this format; bf16 is faster if the processor supports it "
           "(default: precision.compute of the run; for a folder, bf16 if its weights are bf16 and "
-          "the processor has it, else fp32)",
+          "the processor supports it, otherwise fp32)",
           offer::one_of({"fp32", "bf16", "fp16"}))
       .flag("--json", json, "print an array of objects with prompt, text and end")
       .note(
-          "The same seed repeats the text of a checkpoint. Another checkpoint or an exported "
-          "folder "
-          "draws other random numbers; with temperature=0, an exported folder writes what its run "
-          "does.")
+          "With the same seed, a checkpoint generates the same text again. Another checkpoint, or "
+          "an exported folder, draws different random numbers; with temperature=0, an exported "
+          "folder generates the same text as its run.")
       .exit_codes(kReadsRuns)
       .example("exprun sample @last --prompt \"ROMEO:\" temperature=0.5 tokens=300",
                "300 tokens at a low temperature")

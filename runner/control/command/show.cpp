@@ -339,7 +339,7 @@ void require_fitting(const ShowWords& asked) {
   require_one_view(asked);
   const bool of_run = !names_recipe_file(asked.what);
   if (of_run && !asked.overrides.empty())
-    throw Error("show: key=value changes are for a recipe; a run cannot be changed",
+    throw Error("show: key=value overrides are for a recipe; a run cannot be changed",
                 ExitCode::bad_recipe);
   if (!of_run && (asked.run.attempts || asked.run.diff))
     throw Error("show: --attempts and --git-diff need a run, not a recipe", ExitCode::bad_recipe);
@@ -371,31 +371,29 @@ int run_show(const Words& words, const Globals& globals) {
       "show RECIPE|RUN [key=value...]",
       "Prints a recipe with every default and override filled in, as TOML. For a run, first prints "
       "what is known about it, as comments: state, code, machine, libraries. For a recipe with "
-      "[sweep], prints its first trial, below the number of trials and the axes as comments. The "
-      "output is a recipe with the same hash.");
+      "[sweep], prints its first trial, preceded by comments with the number of trials and the "
+      "axes. The output is a recipe with the same hash.");
   arguments
-      .word("RECIPE|RUN", asked.what,
-            "a TOML file, or a run: its folder, id, uid or name, @last or @best",
+      .word("RECIPE|RUN", asked.what, std::string("a TOML file, or a run: ") + kRunHelp,
             offer::recipes_and_runs)
-      .words("key=value...", asked.overrides, "changes to the recipe", offer::changes)
+      .words("key=value...", asked.overrides, "overrides of the recipe's keys", offer::changes)
       .flag("--origin", asked.origin,
             "show where each value comes from: file:line, override, derived, default")
       .option("--diff", "OTHER", asked.other,
               "print only the keys that differ from another recipe or run", offer::recipes_and_runs)
       .flag("--schedule", asked.schedule,
             "print and plot the learning rate of every group over the run")
-      .flag(
-          "--json", asked.run.json,
-          "print JSON: the hash, the recipe and, for a run, all that is known about it, or, for a "
-          "sweep, the number of trials and the axes; with --origin, where each key comes from; "
-          "can be combined with --diff and --schedule")
+      .flag("--json", asked.run.json,
+            "print JSON: the hash and the recipe; for a run, also what is known about it; for a "
+            "sweep, also the number of trials and the axes; with --origin, also where each value "
+            "comes from; works with --diff and --schedule too")
       .flag("--attempts", asked.run.attempts, "list a run's attempts")
       .flag("--git-diff", asked.run.diff, "print how a run's code differed from its git commit")
       .exit_codes(kReadsRuns)
       .example("exprun show recipes/quickstart.toml --origin",
                "every value and where it comes from")
       .example("exprun show recipes/quickstart.toml lr=3e-4 --diff recipes/quickstart.toml",
-               "what the change affects")
+               "what the override affects")
       .example("exprun show @last > again.toml", "the recipe of the newest run, as a file");
   if (!arguments.parse(words)) return 0;
   require_fitting(asked);

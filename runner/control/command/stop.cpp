@@ -127,7 +127,7 @@ int run_stop(const Words& words, const Globals& globals) {
                       "Waits until they have ended.");
   arguments
       .words("RUN...", references,
-             "folders, ids, uids, names (the newest run with each name), @last, or 'mine-*'",
+             "ids, uids, folders, names (the newest run with each name), @last, @best, or 'mine-*'",
              offered_running)
       .flag("--all", all, "all runs in the store that are running on this machine")
       .flag("--no-wait", no_wait, "return without waiting")

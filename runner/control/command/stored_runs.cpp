@@ -41,8 +41,8 @@ std::optional<SeriesRow> series_named(const std::vector<SeriesRow>& all, const c
 
 void require_store(const StoreFolder& folder) {
   if (std::filesystem::exists(folder.database())) return;
-  throw Error("store: there is no store in " + folder.shown.string() +
-                  " yet; run a recipe first, or give the folder of a store with --store DIR",
+  throw Error("store: there is no store in '" + folder.shown.string() +
+                  "' yet; run a recipe first, or give the folder of a store with --store DIR",
               ExitCode::no_such_run);
 }
 
@@ -206,7 +206,7 @@ void require_one_run(const std::string& command, const std::string& reference,
 
 void require_runs(const std::string& command, const Words& references, const std::string& sweep) {
   if (references.empty() && sweep.empty())
-    throw Error(command + ": name the runs, or a sweep with --sweep ID", ExitCode::bad_recipe);
+    throw Error(command + ": name the runs, or a sweep with --sweep SWEEP", ExitCode::bad_recipe);
 }
 
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,

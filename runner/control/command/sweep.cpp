@@ -53,7 +53,7 @@ Base latest_plain_run(const StoreFolder& folder) {
 
 std::string meant_subcommand(const std::string& word) {
   if (word == "rm" || word == "delete" || word == "remove")
-    return "; to remove the runs of a sweep, use exprun rm --sweep ID";
+    return "; to remove the runs of a sweep, use exprun rm --sweep SWEEP";
   return meant_command_or_recipe(sweep_commands(), word, "exprun sweep --help");
 }
 
@@ -186,7 +186,7 @@ Words changes_of_latest(const Typed& typed) {
 
 constexpr Command kSweepCommands[] = {
     {"ls", "list the sweeps", run_sweep_ls},
-    {"show", "show the points of a sweep and their results", run_sweep_show},
+    {"show", "show the trials of a sweep and their results", run_sweep_show},
     {"stop", "stop a sweep; its trials save their state", run_sweep_stop},
 };
 
@@ -217,8 +217,10 @@ int run_sweep(const Words& words, const Globals& globals) {
             "values of a key; also 'key=range(1,9,2)', 'key=linspace(0,1,5)', "
             "'key=logspace(1e-4,1e-2,5)'")
       .form("'zip(key=[a,b], other=[c,d])'", "keys whose values change together")
-      .form("key=log:1e-5..1e-2", "draw from an interval, with --trials; also 'key=interval(0,1)'")
-      .form("key=value", "a change for every trial");
+      .form("key=log:1e-5..1e-2",
+            "with --trials: draw from an interval on a log scale; for a linear scale, "
+            "'key=interval(0,1)'")
+      .form("key=value", "an override for every trial");
   for (const Command& command : kSweepCommands) arguments.form(command.name, command.help);
   arguments.flag("--dry-run", dry_run, "list the trials and their states; start none")
       .option("--points", "FILE", search.points, "a CSV or TOML file of points")
@@ -250,8 +252,8 @@ int run_sweep(const Words& words, const Globals& globals) {
           "With -j N, each trial runs on its own share of the cores and sees as many GPUs as it "
           "has ranks. If the same command runs in several terminals, they share the trials: each "
           "trial is run once. Ctrl-C stops the trials, which save their state; the same command "
-          "continues them. The best trial is chosen among those that finished; with several seeds, "
-          "the point with the best mean is chosen.")
+          "continues them. The best trial is chosen from those that finished; with several seeds, "
+          "the point with the best mean.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})

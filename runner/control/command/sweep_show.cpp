@@ -178,17 +178,18 @@ int run_sweep_show(const Words& words, const Globals& globals) {
   std::string reference = "@last";
   TableFormat format;
   Arguments arguments(
-      "sweep show [ID]",
+      "sweep show [SWEEP]",
       "Shows the trials of a sweep, its best point, how much each axis matters, and "
       "means over seeds.");
-  arguments.optional_word("ID", reference, "its number, its name or @last (default: the newest)",
+  arguments.optional_word("SWEEP", reference, std::string(kSweepHelp) + " (default: the newest)",
                           offer::sweeps);
   format.declare(arguments);
   arguments
       .note(
           "The variance explained by an axis is the share of the metric's variance across finished "
-          "trials that is explained with this axis but not by the others alone, adjusted for its "
-          "number of values. The rest is due to interactions between axes, the seed and noise.")
+          "trials that the other axes alone do not explain but do explain together with this axis, "
+          "adjusted for the axis's number of values. The rest is due to interactions between axes, "
+          "the seed and noise.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

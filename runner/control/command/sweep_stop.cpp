@@ -1,4 +1,4 @@
-// exprun sweep stop ID
+// exprun sweep stop SWEEP
 #include <signal.h>
 
 #include <chrono>
@@ -33,10 +33,10 @@ size_t tell_to_stop(const std::vector<SweepProcess>& processes) {
 
 int run_sweep_stop(const Words& words, const Globals& globals) {
   std::string reference;
-  Arguments arguments("sweep stop ID",
+  Arguments arguments("sweep stop SWEEP",
                       "Stops a sweep: its trials save their state and end. The command that began "
                       "the sweep continues it.");
-  arguments.word("ID", reference, "its number, its name or @last", offer::sweeps)
+  arguments.word("SWEEP", reference, kSweepHelp, offer::sweeps)
       .exit_codes(kReadsRuns)
       .example("exprun sweep stop @last", "the newest sweep");
   if (!arguments.parse(words)) return 0;

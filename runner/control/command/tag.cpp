@@ -24,7 +24,7 @@ int run_tag(const Words& words, const Globals& globals) {
   Words tags;
   bool remove = false;
   Arguments arguments("tag RUN [WORD...]",
-                      "Labels a run with words that exprun ls --tag WORD finds. Recipes can set "
+                      "Tags a run with words that exprun ls --tag WORD finds. Recipes can set "
                       "tags too: run.tags.");
   arguments.run_word(reference)
       .words("WORD...", tags, "the tags (default: print the run's tags)", offer::tags)

@@ -341,11 +341,13 @@ int run_watch(const Words& words, const Globals& globals) {
                       "Shows a run or a sweep in the terminal while it runs: progress, key "
                       "numbers, curves, trials, the end of the log. Quit with q.");
   arguments
-      .optional_word("RUN|SWEEP", asked.what,
-                     "a run (folder, id, name, @last), or else a sweep (default: the newest "
-                     "one running)",
-                     offer::runs)
-      .option("--sweep", "ID", asked.sweep, "a sweep: its number, its name or @last", offer::sweeps)
+      .optional_word(
+          "RUN|SWEEP", asked.what,
+          "a run (its id, uid, folder or name, @last or @best) or a sweep (its number, uid "
+          "or name); default: the newest running run, or else the newest; if it is a "
+          "trial, its sweep",
+          offer::runs)
+      .option("--sweep", "SWEEP", asked.sweep, std::string("a sweep: ") + kSweepHelp, offer::sweeps)
       .option("--metric", "SERIES", asked.metrics,
               "plot this series; may be repeated (default: the losses and the recipe's metric, or "
               "the sweep's)",

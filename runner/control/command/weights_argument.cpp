@@ -51,7 +51,8 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
     if (const auto get = is_folder || error.code() != ExitCode::no_such_run
                              ? std::nullopt
                              : command_to_get((std::filesystem::path(word) / kModelFile).string()))
-      throw Error(error.what() + ("; for the public weights of that name: " + *get), error.code());
+      throw Error(error.what() + ("; `" + *get + "` downloads the public weights of that name"),
+                  error.code());
     if (!is_folder || is_of_run || error.code() != ExitCode::no_such_run) throw;
     throw Error(command + ": '" + word +
                     "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "

@@ -17,10 +17,10 @@ namespace exprun {
 
 // Of the word and of the option, for help.
 inline constexpr const char* kWeightsHelp =
-    "a run (its id, uid, folder or name, @last, @best), a checkpoint or a HuggingFace folder";
+    "a run (its id, uid, folder or name, @last or @best), a checkpoint or a HuggingFace folder";
 inline constexpr const char* kTokenizerHelp =
-    "the tokenizer for a run on token shards or a HuggingFace folder without one: a "
-    "tokenizer.json, or a vocabulary's folder or file";
+    "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: a "
+    "tokenizer.json, or the folder or file of a vocabulary";
 
 class WeightsArgument {
  public:

@@ -114,7 +114,7 @@ TEST_CASE("where: a key is one of the whole store, and is looked at when no run 
   std::vector<ReportedRun> none;
   Where{{"bias=true", "val/loss<1"}}.keep_matching(scene.store, none);
   CHECK(mistake([&] { Where{{"l_r>1"}}.keep_matching(scene.store, none); }) ==
-        "--where:1:1: error: there is no parameter, series or ls column 'l_r'\n"
+        "--where:1:1: error: there is no setting, series or ls column 'l_r'\n"
         "    l_r>1\n"
         "    ^^^ did you mean 'lr'?\n");
 }
@@ -163,7 +163,7 @@ TEST_CASE("where: a parameter wins over a series of its name, which is last(lr)"
   CHECK(scene.kept({"last(lr)=7"}) == "abc");
   CHECK(scene.kept({"lr:max=7"}) == "abc");
   CHECK(mistake([&] { scene.kept({"every=5"}); }) ==
-        "--where:1:1: error: 'every' names several parameters and a series\n"
+        "--where:1:1: error: 'every' names several settings and a series\n"
         "    every=5\n"
         "    ^^^^^ write checkpoint.every, metrics.every or last(every)\n");
 }
@@ -236,7 +236,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
                                   "\n");
   };
   const std::string compare = "compare it with = != < <= > >= ~ or in, as in lr>1e-4";
-  const std::string no_name = "there is no parameter, series or ls column '";
+  const std::string no_name = "there is no setting, series or ls column '";
   check("lr", 1, 2, "this is not a condition", compare);
   check("lr>1 and lr", 10, 2, "this is not a condition", compare);
   check("lr=>1", 3, 2, "there is no '=>'", "write >=");
@@ -269,7 +269,7 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("at(val/loss)<3", 12, 1, "expected ',', but found ')'",
         "at takes a series and a step, as in at(val/loss, 100)");
   check("at(val/loss, 1.5)<3", 14, 3, "a step is a whole number", "as in at(val/loss, 100)");
-  check("every=5", 1, 5, "'every' names several parameters",
+  check("every=5", 1, 5, "'every' names several settings",
         "write checkpoint.every or metrics.every");
   check("lr>1e-5 lr<1", 11, 1, "unexpected '<' after a whole condition",
         "write 'and' or 'or' between two conditions");

@@ -398,11 +398,11 @@ function drawDifferences() {
   const differing = parameterColumns.filter(i => new Set(runs.map(run => data.rows[run][i][1])).size > 1);
   const cell = (tag, text, attributes) => element(tag, { ...attributes, class: isLong(text) ? "long" : "" }, text);
   const table = some => {
-    const head = element("tr", {}, element("th", { scope: "col" }, "Parameter"), ...some.map(run => cell("th", data.runs[run].name, { scope: "col" })));
+    const head = element("tr", {}, element("th", { scope: "col" }, "Setting"), ...some.map(run => cell("th", data.runs[run].name, { scope: "col" })));
     const rows = differing.map(i => element("tr", {}, element("th", { scope: "row" }, data.columns[i].key), ...some.map(run => cell("td", data.rows[run][i][1]))));
     return element("tbody", {}, head, ...rows);
   };
-  const none = element("tr", {}, element("td", {}, runs.length > 1 ? "None: these runs have the same parameters." : "Show two runs or more to compare them."));
+  const none = element("tr", {}, element("td", {}, runs.length > 1 ? "None: these runs have the same settings." : "Show two runs or more to compare them."));
   const most = differing.length && state.onPaper ? runsAcrossPaper(runs, differing) : runs.length;
   const count = Math.ceil(runs.length / (most || 1)), each = Math.ceil(runs.length / (count || 1));
   const parts = Array.from({ length: count }, (_, i) => table(runs.slice(i * each, (i + 1) * each)));
@@ -478,7 +478,7 @@ function drawParallel() {
     if (text !== undefined) node.textContent = text;
     return node;
   };
-  const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Parameters and result of each run" });
+  const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Settings and result of each run" });
   for (const run of state.listed.slice(0, 500)) {
     const heights = scales.map(scale => scale.at(run));
     if (heights.includes(null)) continue;
