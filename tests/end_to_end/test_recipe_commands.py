@@ -281,7 +281,7 @@ class Schema(ExprunTest):
 [model]  of model "gpt"
   dropout             float >= 0, < 1; default 0.0
                       probability that an activation is dropped during training;
-                      evaluations never drop [probability]
+                      evaluations use no dropout [probability]
 """ + ("""
 [model.lora]  of model "gpt"
   dropout             float >= 0, < 1; default 0.0

@@ -4,7 +4,7 @@ file(STRINGS ${CMAKE_SOURCE_DIR}/tools/setup/libtorch_version EXPRUN_LIBTORCH_VE
 set(LIBTORCH "$ENV{LIBTORCH}" CACHE PATH "LibTorch's folder, with lib/libtorch_cpu.so and include/")
 if(NOT EXISTS ${LIBTORCH}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "LibTorch was not found at '${LIBTORCH}': run tools/exprun, which gets it, "
-                      "or give -DLIBTORCH=FOLDER")
+                      "or give -DLIBTORCH=DIR")
 endif()
 
 file(STRINGS ${LIBTORCH}/include/torch/headeronly/version.h version_lines
