@@ -49,7 +49,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("--where:1:1: error: there is no setting, series or ls column 'lrr'\n"
                       "    lrr>1\n    ^^^ did you mean 'lr'?\n", self.exprun("ls", "--where", "lrr>1", code=2).err)
         unused = self.exprun("ls", "--where", "momentum > 0.5")
-        self.assertEqual((unused.out, unused.err), ("", "exprun: no run has the parameter 'momentum'\nexprun: no run matches\n"))
+        self.assertEqual((unused.out, unused.err), ("", "exprun: no run has the setting 'momentum'\nexprun: no run matches\n"))
         self.assertEqual(self.names("--where", "started > 2026-01-01"), self.names())
         self.assertEqual(self.names("--where", "started < 2026-01-01"), [])
         self.assertIn("started is a time, but 'yesterday' is not",

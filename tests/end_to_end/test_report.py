@@ -105,7 +105,7 @@ class Names(MadeRuns):
         self.assertEqual(self.heading("report", "--group-by", "lr,state")[:3], ["lr", "state", "runs"])
         self.assertEqual(self.heading("report", "--group-by", "lr")[-1], "state")
         self.assertEqual(self.heading("report", "--group-by", "name,sweep")[:3], ["name", "sweep", "runs"])
-        self.assertIn("eval/quiz/points\n    ^^^^^^^^^^^^^^^^ give parameters (lr) or columns of ls (state, name, sweep)\n",
+        self.assertIn("eval/quiz/points\n    ^^^^^^^^^^^^^^^^ give settings (lr) or columns of ls (state, name, sweep)\n",
                       self.exprun("report", "--group-by", "eval/quiz/points", code=2).err)
 
     def test_parameters_are_those_that_differ_in_the_rows_that_are_shown(self):

@@ -72,7 +72,7 @@ std::optional<RunValues> values_of_unused_key(const Runs& runs, const std::strin
   const auto paths = matching_paths(schemas, {}, name);
   if (paths.empty() || is_table(*schema_at(schemas, {}, paths.front()))) return std::nullopt;
   static std::set<std::string> said;  // once: a page that is rewritten asks again and again
-  if (said.insert(name).second) log_info("no run has the parameter '" + name + "'");
+  if (said.insert(name).second) log_info("no run has the setting '" + name + "'");
   return RunValues{std::vector<Cell>(runs.size())};
 }
 
