@@ -1,4 +1,4 @@
-#include "engine/buffers/gradient_reducer.h"
+#include "engine/data_parallel/gradient_reducer.h"
 
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/buffers/sharded_buffer.h"
+#include "engine/data_parallel/sharded_buffer.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
 

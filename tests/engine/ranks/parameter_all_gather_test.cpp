@@ -1,5 +1,5 @@
 // New values that come while a forward pass uses those that are there.
-#include "engine/buffers/parameter_all_gather.h"
+#include "engine/data_parallel/parameter_all_gather.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/buffers/gradient_reducer.h"
 #include "engine/buffers/optimizer_groups.h"
-#include "engine/buffers/parameter_all_gather.h"
-#include "engine/buffers/sharded_buffer.h"
 #include "engine/buffers/stepped_range.h"
 #include "engine/checkpoint/safetensors.h"
+#include "engine/data_parallel/gradient_reducer.h"
+#include "engine/data_parallel/parameter_all_gather.h"
+#include "engine/data_parallel/sharded_buffer.h"
 #include "engine/optimizer.h"
 #include "engine/precision/precision.h"
 

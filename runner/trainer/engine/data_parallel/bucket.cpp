@@ -1,4 +1,4 @@
-#include "engine/buffers/bucket.h"
+#include "engine/data_parallel/bucket.h"
 
 #include <algorithm>
 

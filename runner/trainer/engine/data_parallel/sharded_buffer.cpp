@@ -1,4 +1,4 @@
-#include "engine/buffers/sharded_buffer.h"
+#include "engine/data_parallel/sharded_buffer.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/dot.h>

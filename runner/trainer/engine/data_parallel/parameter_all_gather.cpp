@@ -1,4 +1,4 @@
-#include "engine/buffers/parameter_all_gather.h"
+#include "engine/data_parallel/parameter_all_gather.h"
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "dist/process_group.h"
-#include "engine/buffers/bucket.h"
 #include "engine/buffers/flat_buffers.h"
+#include "engine/data_parallel/bucket.h"
 #include "engine/optimizer.h"
 #include "engine/parameter.h"
 #include "recipe/section.h"

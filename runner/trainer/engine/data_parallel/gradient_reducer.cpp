@@ -1,4 +1,4 @@
-#include "engine/buffers/gradient_reducer.h"
+#include "engine/data_parallel/gradient_reducer.h"
 
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/buffers/sharded_buffer.h"
+#include "engine/data_parallel/sharded_buffer.h"
 
 namespace exprun {
 
