@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/log.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
+#include "dist/failures/watchdog.h"
 #include "dist/process_group.h"
-#include "dist/watchdog.h"
 
 namespace exprun {
 namespace {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "dist/membership.h"
+#include "dist/failures/membership.h"
+#include "dist/failures/watchdog.h"
 #include "dist/process_group.h"
-#include "dist/watchdog.h"
 
 namespace c10d {
 class Backend;

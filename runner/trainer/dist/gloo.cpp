@@ -7,7 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/machine/network.h"
 #include "dist/backend_group.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 
 // LibTorch's wheel has Gloo inside but not its headers: CMake makes files with their names, which
 // hold dist/gloo_declarations.h.

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "dist/peers.h"
+#include "dist/failures/peers.h"
 #include "dist/process_group.h"
 #include "dist/rendezvous.h"
 

@@ -9,7 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "dist/backend_group.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 #include "dist/gloo.h"
 
 namespace exprun {

@@ -3,7 +3,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 
 namespace exprun {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "dist/membership.h"
+#include "dist/failures/membership.h"
 #include "dist/rank_place.h"
 
 namespace c10d {

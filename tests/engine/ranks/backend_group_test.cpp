@@ -16,7 +16,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "base/diagnostic.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 #include "dist/gloo.h"
 #include "support/rank_threads.h"
 

@@ -19,9 +19,9 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "base/diagnostic.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
+#include "dist/failures/membership.h"
 #include "dist/gloo.h"
-#include "dist/membership.h"
 #include "support/counted_group.h"
 #include "support/rank_threads.h"
 

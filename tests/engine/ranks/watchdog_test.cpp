@@ -1,6 +1,6 @@
 // How a rank notices that collectives of its device cannot end, with threads for ranks and
 // functions for collectives.
-#include "dist/watchdog.h"
+#include "dist/failures/watchdog.h"
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 #include <stdexcept>
 
 #include "base/diagnostic.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 #include "dist/gloo.h"
 #include "support/rank_threads.h"
 

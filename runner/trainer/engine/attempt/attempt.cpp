@@ -9,7 +9,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/process/signals.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 #include "engine/attempt/hand_over.h"
 #include "engine/attempt/handshake.h"
 #include "engine/attempt/kernel_choices.h"

@@ -8,8 +8,8 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "dist/failure.h"
-#include "dist/liveness.h"
+#include "dist/failures/failure.h"
+#include "dist/failures/liveness.h"
 
 namespace exprun {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/machine/network.h"
-#include "dist/liveness.h"
+#include "dist/failures/liveness.h"
 #include "dist/rank_place.h"
 
 namespace c10d {

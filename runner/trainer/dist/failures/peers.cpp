@@ -1,4 +1,4 @@
-#include "dist/peers.h"
+#include "dist/failures/peers.h"
 
 #include <ATen/ops/empty.h>
 

@@ -1,4 +1,4 @@
-#include "dist/membership.h"
+#include "dist/failures/membership.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/json_text.h"
-#include "dist/heartbeat.h"
-#include "dist/liveness.h"
-#include "dist/process_ring.h"
+#include "dist/failures/heartbeat.h"
+#include "dist/failures/liveness.h"
+#include "dist/failures/process_ring.h"
 
 namespace exprun {
 namespace {

@@ -1,4 +1,4 @@
-#include "dist/liveness.h"
+#include "dist/failures/liveness.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "dist/process_ring.h"
+#include "dist/failures/process_ring.h"
 
 #include <cstdint>
 #include <string>

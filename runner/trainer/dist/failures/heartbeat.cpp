@@ -1,4 +1,4 @@
-#include "dist/heartbeat.h"
+#include "dist/failures/heartbeat.h"
 
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>

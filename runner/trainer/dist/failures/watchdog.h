@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "dist/peers.h"
+#include "dist/failures/peers.h"
 
 namespace exprun {
 

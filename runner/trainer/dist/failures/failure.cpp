@@ -1,4 +1,4 @@
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 
 #include <c10/util/Exception.h>
 

@@ -1,4 +1,4 @@
-#include "dist/watchdog.h"
+#include "dist/failures/watchdog.h"
 
 #include <cstdlib>
 #include <exception>
@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 
 namespace exprun {
 namespace {

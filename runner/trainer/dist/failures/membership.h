@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "dist/failure.h"
+#include "dist/failures/failure.h"
 #include "dist/rank_place.h"
 
 namespace c10d {
