@@ -11,8 +11,8 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
-#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/weights/checkpoint_choice.h"
 
 namespace exprun {
 namespace {

@@ -15,7 +15,7 @@
 #include "control/data/prepared_set.h"
 #include "control/data/read/example_lengths.h"
 #include "control/data/sources.h"
-#include "control/launch/run/huggingface_model.h"
+#include "control/launch/weights/huggingface_model.h"
 #include "control/report/schema_text.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"

@@ -10,11 +10,11 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"
 #include "control/launch/ranks/restart_detection.h"
-#include "control/launch/run/initial_weights.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
+#include "control/launch/weights/initial_weights.h"
 #include "control/report/run_details.h"
 #include "control/report/terminal.h"
 

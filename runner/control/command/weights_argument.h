@@ -8,8 +8,8 @@
 
 #include "base/dataset_info.h"
 #include "control/command/command.h"
-#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/trainer_program.h"
+#include "control/launch/weights/checkpoint_choice.h"
 #include "store/store.h"
 #include "text/tokenizer.h"
 

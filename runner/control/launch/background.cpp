@@ -16,7 +16,7 @@
 #include "base/strings.h"
 #include "base/terminal/console.h"
 #include "control/launch/process/child_process.h"
-#include "control/launch/trainer_end.h"
+#include "control/launch/process/trainer_end.h"
 
 namespace exprun {
 namespace {

@@ -11,12 +11,12 @@
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/continued_run.h"
 #include "control/launch/run/extended_run.h"
-#include "control/launch/run/initial_weights.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
+#include "control/launch/weights/initial_weights.h"
 #include "recipe/quantities.h"
 
 namespace exprun {

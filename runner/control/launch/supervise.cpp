@@ -7,8 +7,8 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/launch/process/child_group.h"
+#include "control/launch/process/trainer_end.h"
 #include "control/launch/ranks/ranks.h"
-#include "control/launch/trainer_end.h"
 #include "control/launch/trainer_program.h"
 #include "store/end_record.h"
 

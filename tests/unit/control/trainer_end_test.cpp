@@ -1,4 +1,4 @@
-#include "control/launch/trainer_end.h"
+#include "control/launch/process/trainer_end.h"
 
 #include <doctest/doctest.h>
 

@@ -27,11 +27,11 @@
 #include "base/terminal/console.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/process/child_process.h"
+#include "control/launch/process/trainer_end.h"
 #include "control/launch/provenance.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 #include "control/launch/supervise.h"
-#include "control/launch/trainer_end.h"
 #include "control/launch/trainer_program.h"
 
 namespace exprun {

@@ -7,9 +7,9 @@
 
 #include "base/strings.h"
 #include "control/launch/component_refusals.h"
-#include "control/launch/run/initial_weights.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
+#include "control/launch/weights/initial_weights.h"
 #include "control/sweep/axis_mistakes.h"
 #include "control/sweep/outcomes.h"
 #include "recipe/quantities.h"

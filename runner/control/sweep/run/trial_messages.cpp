@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "control/launch/trainer_end.h"
+#include "control/launch/process/trainer_end.h"
 
 namespace exprun {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/json_text.h"
 #include "base/process/program.h"
 #include "control/launch/launch.h"
-#include "control/launch/trainer_end.h"
+#include "control/launch/process/trainer_end.h"
 
 namespace exprun {
 namespace {

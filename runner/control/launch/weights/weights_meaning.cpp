@@ -1,4 +1,4 @@
-#include "control/launch/run/weights_meaning.h"
+#include "control/launch/weights/weights_meaning.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 #include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "control/launch/run/huggingface_model.h"
 #include "control/launch/run/run_data.h"
+#include "control/launch/weights/huggingface_model.h"
 #include "recipe/rules/rules.h"
 
 namespace exprun {

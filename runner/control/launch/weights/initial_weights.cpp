@@ -1,4 +1,4 @@
-#include "control/launch/run/initial_weights.h"
+#include "control/launch/weights/initial_weights.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,8 +12,8 @@
 #include "base/files/run_folder.h"
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"
-#include "control/launch/run/checkpoint_choice.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/weights/checkpoint_choice.h"
 #include "recipe/paths.h"
 #include "recipe/toml/write.h"
 #include "store/store.h"

@@ -1,4 +1,4 @@
-#include "control/launch/run/checkpoint_choice.h"
+#include "control/launch/weights/checkpoint_choice.h"
 
 #include <optional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "control/launch/run/huggingface_model.h"
+#include "control/launch/weights/huggingface_model.h"
 
 #include <memory>
 #include <utility>
