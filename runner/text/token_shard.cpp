@@ -88,11 +88,11 @@ constexpr int64_t kWriteAheadBytes = int64_t{2} << 20;
 constexpr int64_t kNarrow = sizeof(uint16_t), kWide = sizeof(uint32_t);
 constexpr int32_t kBaseModelTrainMagic = 20250211;
 
-struct Kind {
+struct ShardKind {
   int32_t magic, version;
   int64_t token_bytes;
 };
-constexpr Kind kKinds[] = {
+constexpr ShardKind kKinds[] = {
     {kShardMagic, 1, kNarrow}, {kBaseModelTrainMagic, 1, kNarrow}, {kWideShardMagic, 7, kWide}};
 
 using Header = std::array<int32_t, kHeaderBytes / sizeof(int32_t)>;
@@ -101,8 +101,8 @@ Error shard_error(const fs::path& file, const std::string& problem) {
   return Error("token shard: '" + file.string() + "' " + problem);
 }
 
-const Kind* kind_of(int32_t magic) {
-  for (const Kind& kind : kKinds)
+const ShardKind* kind_of(int32_t magic) {
+  for (const ShardKind& kind : kKinds)
     if (kind.magic == magic) return &kind;
   return nullptr;
 }
@@ -130,8 +130,8 @@ Header read_header(int fd, const fs::path& file) {
   return header;
 }
 
-const Kind& checked_kind(const Header& header, const fs::path& file) {
-  const Kind* kind = kind_of(header[0]);
+const ShardKind& checked_kind(const Header& header, const fs::path& file) {
+  const ShardKind* kind = kind_of(header[0]);
   if (!kind)
     throw shard_error(file, "begins with " + std::to_string(header[0]) +
                                 ", not with a shard's magic 20240520, 20250211 or 20240801; if it "
@@ -190,7 +190,7 @@ TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
                           (is_shard_magic(header[0])
                                ? ""
                                : ", or write format = \"raw_uint16\" if it contains only tokens"));
-  const Kind& kind = checked_kind(header, file);
+  const ShardKind& kind = checked_kind(header, file);
   const TokenShard shard{file.string(), header[2], kHeaderBytes, kind.token_bytes};
   check_size(size, shard, file);
   return shard;

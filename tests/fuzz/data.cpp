@@ -16,7 +16,7 @@
 #include "control/data/shard_contents.h"
 #include "support/found_as_by_parse.h"
 #include "text/bpe/vocabulary_readers.h"
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 using namespace exprun;
 using nlohmann::json;
@@ -75,10 +75,11 @@ void read_tokenizer(const std::string& file) try {
 }
 
 std::vector<std::string_view> words_of(const WordPattern& pattern, std::string_view text) {
-  PatternSplitter splitter(pattern);
+  PatternPretokenizer pretokenizer(pattern);
   std::vector<std::string_view> words;
-  splitter.start(text);
-  for (auto word = splitter.next(); !word.empty(); word = splitter.next()) words.push_back(word);
+  pretokenizer.start(text);
+  for (auto word = pretokenizer.next(); !word.empty(); word = pretokenizer.next())
+    words.push_back(word);
   return words;
 }
 

@@ -23,7 +23,7 @@
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
 #include "text/example_template.h"
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 namespace exprun {
 namespace {

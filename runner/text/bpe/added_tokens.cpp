@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/nfc.h"
+#include "text/unicode/nfc.h"
 
 namespace exprun {
 namespace {

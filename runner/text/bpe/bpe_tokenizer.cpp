@@ -12,9 +12,9 @@
 #include "base/utf8.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/bpe/merge_word.h"
-#include "text/gpt2_split.h"
-#include "text/nfc.h"
-#include "text/pattern_split.h"
+#include "text/gpt2_pretokenizer.h"
+#include "text/pattern_pretokenizer.h"
+#include "text/unicode/nfc.h"
 
 namespace exprun {
 namespace {
@@ -153,25 +153,26 @@ class Gpt2Encoder final : public Encoder {
     const char* const end = text.data() + text.size();
     const char* word = text.data();
     while (word < stop) {
-      const char* const behind = splitter_.end_of_word(word, end);
+      const char* const behind = pretokenizer_.end_of_word(word, end);
       words_.encode(word, static_cast<size_t>(behind - word), tokens);
       word = behind;
     }
     return {word, static_cast<size_t>(end - word)};
   }
 
-  Gpt2Splitter splitter_;
+  Gpt2Pretokenizer pretokenizer_;
   WordEncoder words_;
 };
 
 class PatternEncoder final : public Encoder {
  public:
-  PatternEncoder(const Bpe& bpe, const WordPattern& pattern) : splitter_(pattern), words_(bpe) {}
+  PatternEncoder(const Bpe& bpe, const WordPattern& pattern)
+      : pretokenizer_(pattern), words_(bpe) {}
 
   void encode(std::string_view text, TokenSink& tokens) override {
-    splitter_.start(text);
+    pretokenizer_.start(text);
     const char* const end = text.data() + text.size();
-    for (auto word = splitter_.next(); !word.empty(); word = splitter_.next()) {
+    for (auto word = pretokenizer_.next(); !word.empty(); word = pretokenizer_.next()) {
       char copy[WordEncoder::kReadBytes] = {};
       const bool at_end = static_cast<size_t>(end - word.data()) < sizeof copy;
       if (at_end) word.copy(copy, word.size());
@@ -181,7 +182,7 @@ class PatternEncoder final : public Encoder {
   }
 
  private:
-  PatternSplitter splitter_;
+  PatternPretokenizer pretokenizer_;
   WordEncoder words_;
 };
 
@@ -189,16 +190,16 @@ class PatternEncoder final : public Encoder {
 class PieceEncoder final : public Encoder {
  public:
   PieceEncoder(const WordPattern& pattern, std::unique_ptr<Encoder> inner)
-      : splitter_(pattern), inner_(std::move(inner)) {}
+      : pretokenizer_(pattern), inner_(std::move(inner)) {}
 
   void encode(std::string_view text, TokenSink& tokens) override {
-    splitter_.start(text);
-    for (auto piece = splitter_.next(); !piece.empty(); piece = splitter_.next())
+    pretokenizer_.start(text);
+    for (auto piece = pretokenizer_.next(); !piece.empty(); piece = pretokenizer_.next())
       inner_->encode(piece, tokens);
   }
 
  private:
-  PatternSplitter splitter_;
+  PatternPretokenizer pretokenizer_;
   std::unique_ptr<Encoder> inner_;
 };
 
@@ -269,7 +270,7 @@ class BpeTokenizer final : public Tokenizer {
   // One that is certain where there are words only; of unknown patterns nothing is.
   size_t last_end_of_word(std::string_view text) const {
     if (family_ == PatternFamily::unknown) return 0;
-    return family_ == PatternFamily::gpt2 ? Gpt2Splitter().last_certain_end(text)
+    return family_ == PatternFamily::gpt2 ? Gpt2Pretokenizer().last_certain_end(text)
                                           : last_certain_end(text);
   }
 

@@ -13,8 +13,8 @@
 #include "base/utf8.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/bpe/token_ids.h"
-#include "text/gpt2_split.h"
-#include "text/pattern_split.h"
+#include "text/gpt2_pretokenizer.h"
+#include "text/pattern_pretokenizer.h"
 
 namespace exprun {
 namespace {

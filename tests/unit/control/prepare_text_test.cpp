@@ -20,7 +20,7 @@
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 #include "text/tokenizer.h"
 
 using namespace exprun;

@@ -1,5 +1,5 @@
 // NFC by examples of UAX #15 and of Unicode's NormalizationTest.txt, and where texts may be cut.
-#include "text/nfc.h"
+#include "text/unicode/nfc.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
 #include "text/bpe/bpe_tokenizer.h"
-#include "text/unicode_compositions.h"
+#include "text/unicode/unicode_compositions.h"
 
 using namespace exprun;
 

@@ -6,7 +6,7 @@
 #include "support/temporary_folder.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/bpe/bpe_vocabulary.h"
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 using namespace exprun;
 using nlohmann::json;

@@ -1,5 +1,5 @@
 // Made by tools/unicode_classes from Unicode 16.0.0.
-#include "text/unicode_classes.h"
+#include "text/unicode/unicode_classes.h"
 
 namespace exprun {
 namespace {

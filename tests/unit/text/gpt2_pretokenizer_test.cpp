@@ -1,5 +1,5 @@
-// GPT-2's words, split by hand, against the same pattern in PCRE2.
-#include "text/gpt2_split.h"
+// GPT-2's words, cut by hand, against the same pattern in PCRE2.
+#include "text/gpt2_pretokenizer.h"
 
 #include <doctest/doctest.h>
 
@@ -10,18 +10,18 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "support/fixtures.h"
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 using namespace exprun;
 
 namespace {
 
 std::vector<std::string_view> by_hand(std::string_view text) {
-  const Gpt2Splitter splitter;
+  const Gpt2Pretokenizer pretokenizer;
   std::vector<std::string_view> words;
   const char* const end = text.data() + text.size();
   for (const char* word = text.data(); word != end;) {
-    const char* const behind = splitter.end_of_word(word, end);
+    const char* const behind = pretokenizer.end_of_word(word, end);
     words.emplace_back(word, static_cast<size_t>(behind - word));
     word = behind;
   }
@@ -30,10 +30,11 @@ std::vector<std::string_view> by_hand(std::string_view text) {
 
 std::vector<std::string_view> by_pcre2(std::string_view text) {
   static const WordPattern pattern(kGpt2Pattern);
-  static PatternSplitter splitter(pattern);
-  splitter.start(text);
+  static PatternPretokenizer pretokenizer(pattern);
+  pretokenizer.start(text);
   std::vector<std::string_view> words;
-  for (auto word = splitter.next(); !word.empty(); word = splitter.next()) words.push_back(word);
+  for (auto word = pretokenizer.next(); !word.empty(); word = pretokenizer.next())
+    words.push_back(word);
   return words;
 }
 
@@ -129,10 +130,10 @@ TEST_CASE("GPT-2's words: every character is of the class that PCRE2 gives it") 
     all += ';';
   }
   const WordPattern assigned("!\\P{Cn}");
-  PatternSplitter splitter(assigned);
-  splitter.start(all);
+  PatternPretokenizer pretokenizer(assigned);
+  pretokenizer.start(all);
   int count = 0;
-  for (auto word = splitter.next(); !word.empty(); word = splitter.next()) {
+  for (auto word = pretokenizer.next(); !word.empty(); word = pretokenizer.next()) {
     if (word.ends_with(';')) continue;  // what lies between two matches
     const std::string character(word.substr(1));
     compared += "a" + character + "1" + character + "! " + character + character + ";";
@@ -143,11 +144,11 @@ TEST_CASE("GPT-2's words: every character is of the class that PCRE2 gives it") 
 }
 
 TEST_CASE("GPT-2's words: a certain end is one whatever stands before and behind") {
-  const Gpt2Splitter splitter;
+  const Gpt2Pretokenizer pretokenizer;
   int certain = 0;
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     const std::string text = random_text(seed);
-    const size_t cut = splitter.last_certain_end(text);
+    const size_t cut = pretokenizer.last_certain_end(text);
     certain += cut > 0;
     const std::string around = random_text(seed + 1'000'000) + text + random_text(seed + 2'000'000);
     const size_t place = around.size() - random_text(seed + 2'000'000).size() - text.size() + cut;

@@ -1,4 +1,4 @@
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -10,8 +10,8 @@
 
 #include "base/diagnostic.h"
 #include "base/utf8.h"
-#include "text/gpt2_split.h"
-#include "text/unicode_classes.h"
+#include "text/gpt2_pretokenizer.h"
+#include "text/unicode/unicode_classes.h"
 
 namespace exprun {
 namespace {
@@ -108,7 +108,7 @@ std::string unicode_version() {
 WordPattern::~WordPattern() = default;
 WordPattern::WordPattern(WordPattern&&) noexcept = default;
 
-struct PatternSplitter::State {
+struct PatternPretokenizer::State {
   explicit State(const pcre2_code* compiled)
       : code(compiled),
         data(pcre2_match_data_create(1, nullptr)),
@@ -134,18 +134,18 @@ struct PatternSplitter::State {
   size_t match_begin = 0, match_end = 0;  // the next match, found already after a gap
 };
 
-PatternSplitter::PatternSplitter(const WordPattern& pattern)
+PatternPretokenizer::PatternPretokenizer(const WordPattern& pattern)
     : state_(std::make_unique<State>(pattern.code_->compiled)) {}
-PatternSplitter::~PatternSplitter() = default;
+PatternPretokenizer::~PatternPretokenizer() = default;
 
-void PatternSplitter::start(std::string_view text) {
+void PatternPretokenizer::start(std::string_view text) {
   State& state = *state_;
   state.text = state.matched = text;
   if (first_invalid_byte(text)) state.matched = state.copy = mended(text);
   state.place = state.match_begin = state.match_end = 0;
 }
 
-std::string_view PatternSplitter::next() {
+std::string_view PatternPretokenizer::next() {
   State& state = *state_;
   const size_t begin = state.place;
   if (begin == state.text.size()) return {};

@@ -1,4 +1,4 @@
-#include "text/nfc.h"
+#include "text/unicode/nfc.h"
 
 #include <algorithm>
 #include <bitset>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "text/unicode_compositions.h"
+#include "text/unicode/unicode_compositions.h"
 
 namespace exprun {
 namespace {

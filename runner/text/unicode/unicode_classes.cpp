@@ -1,4 +1,4 @@
-#include "text/unicode_classes.h"
+#include "text/unicode/unicode_classes.h"
 
 #include <algorithm>
 

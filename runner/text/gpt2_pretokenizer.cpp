@@ -1,4 +1,4 @@
-#include "text/gpt2_split.h"
+#include "text/gpt2_pretokenizer.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace exprun {
 
-Gpt2Splitter::Character Gpt2Splitter::beyond_ascii(const char* p, const char* end) const {
+Gpt2Pretokenizer::Character Gpt2Pretokenizer::beyond_ascii(const char* p, const char* end) const {
   const auto size = std::min<ptrdiff_t>(4, end - p);
   const CodePoint point = first_code_point({p, static_cast<size_t>(size)});
   return {point.valid ? classes_[point.value] : CharClass::other,
@@ -14,15 +14,15 @@ Gpt2Splitter::Character Gpt2Splitter::beyond_ascii(const char* p, const char* en
 }
 
 // The character that ends at `p`.
-Gpt2Splitter::Character Gpt2Splitter::before(const char* begin, const char* p,
-                                             const char* end) const {
+Gpt2Pretokenizer::Character Gpt2Pretokenizer::before(const char* begin, const char* p,
+                                                     const char* end) const {
   const char* first = p - 1;
   while (first > begin && p - first < 4 && is_continuation(*first)) --first;
   const Character character = at(first, end);
   return first + character.size == p ? character : Character{CharClass::other, 1};
 }
 
-size_t Gpt2Splitter::last_certain_end(std::string_view text) const {
+size_t Gpt2Pretokenizer::last_certain_end(std::string_view text) const {
   const char* const begin = text.data();
   const char* const end = begin + text.size();
   // The bytes of a character that the text tears stand at its end: no place among the last four.

@@ -1,5 +1,5 @@
-// The words that a pattern of PCRE2 cuts a text into: any pattern of a tokenizer.json. What lies
-// between two matches is a word too, so that no byte is lost.
+// The pre-tokenizer of any pattern of a tokenizer.json: the words that PCRE2 cuts a text into. What
+// lies between two matches is a word too, so that no byte is lost.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,15 @@ class WordPattern {
   WordPattern(WordPattern&&) noexcept;
 
  private:
-  friend class PatternSplitter;
+  friend class PatternPretokenizer;
   struct Code;
   std::unique_ptr<Code> code_;
 };
 
-class PatternSplitter {
+class PatternPretokenizer {
  public:
-  explicit PatternSplitter(const WordPattern& pattern);
-  ~PatternSplitter();
+  explicit PatternPretokenizer(const WordPattern& pattern);
+  ~PatternPretokenizer();
 
   // Begins with a text, which must stay.
   void start(std::string_view text);
@@ -52,7 +52,7 @@ std::string foreign_construct(std::string_view pattern);
 // whatever stands before and after, and that their words leave nothing out.
 enum class PatternFamily {
   unknown,
-  gpt2,  // gpt2_split.h
+  gpt2,  // gpt2_pretokenizer.h
   // cl100k (GPT-4), Llama 3, Qwen 2, o200k (GPT-4o): a run of letters takes along the character
   // before it, and line ends go with the signs before them.
   cl100k,

@@ -1,4 +1,4 @@
-// The words that GPT-2's byte-level BPE is applied to:
+// GPT-2's pre-tokenizer, which cuts a text into the words that its byte-level BPE is applied to:
 //   '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // written by hand, because PCRE2 takes as long for a word as all the rest. Tests hold it against
 // PCRE2. A byte that is no UTF-8 is a character of its own, neither letter, number nor space.
@@ -9,16 +9,16 @@
 #include <cstring>
 #include <string_view>
 
-#include "text/unicode_classes.h"
+#include "text/unicode/unicode_classes.h"
 
 namespace exprun {
 
 inline constexpr const char* kGpt2Pattern =
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-class Gpt2Splitter {
+class Gpt2Pretokenizer {
  public:
-  Gpt2Splitter() : classes_(char_classes().data()) {}
+  Gpt2Pretokenizer() : classes_(char_classes().data()) {}
 
   // The end of the word that begins at `p`, before `end`.
   const char* end_of_word(const char* p, const char* end) const {

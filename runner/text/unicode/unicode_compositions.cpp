@@ -1,5 +1,5 @@
 // Made by tools/unicode_compositions from Unicode 16.0.0.
-#include "text/unicode_compositions.h"
+#include "text/unicode/unicode_compositions.h"
 
 namespace exprun {
 namespace {

@@ -1,5 +1,5 @@
 // Words of the patterns of well-known tokenizers are the same, cut at certain places or not.
-#include "text/pattern_split.h"
+#include "text/pattern_pretokenizer.h"
 
 #include <doctest/doctest.h>
 
@@ -78,9 +78,11 @@ std::string random_text(uint64_t seed, uint64_t most) {
   return text;
 }
 
-void add_words(PatternSplitter& splitter, std::string_view text, std::vector<std::string>& words) {
-  splitter.start(text);
-  for (auto word = splitter.next(); !word.empty(); word = splitter.next()) words.emplace_back(word);
+void add_words(PatternPretokenizer& pretokenizer, std::string_view text,
+               std::vector<std::string>& words) {
+  pretokenizer.start(text);
+  for (auto word = pretokenizer.next(); !word.empty(); word = pretokenizer.next())
+    words.emplace_back(word);
 }
 
 }  // namespace
@@ -89,7 +91,7 @@ TEST_CASE("known patterns: words are the same, cut at the last certain end or no
   REQUIRE(patterns().size() == 4);
   for (const std::string& pattern : patterns()) {
     const WordPattern compiled(pattern);
-    PatternSplitter splitter(compiled);
+    PatternPretokenizer pretokenizer(compiled);
     int certain = 0;
     for (uint64_t seed = 0; seed < 20'000; ++seed) {
       const std::string text = random_text(seed, 12), behind = random_text(seed + 1'000'000, 6);
@@ -97,9 +99,9 @@ TEST_CASE("known patterns: words are the same, cut at the last certain end or no
       if (cut == 0) continue;
       ++certain;
       std::vector<std::string> whole, parts;
-      add_words(splitter, text + behind, whole);
-      add_words(splitter, text.substr(0, cut), parts);
-      add_words(splitter, text.substr(cut) + behind, parts);
+      add_words(pretokenizer, text + behind, whole);
+      add_words(pretokenizer, text.substr(0, cut), parts);
+      add_words(pretokenizer, text.substr(cut) + behind, parts);
       REQUIRE(parts == whole);
     }
     CHECK(certain > 5'000);
