@@ -1,5 +1,5 @@
 // checkpoint_activations: the same gradients, to the bit.
-#include "kernels/recompute.h"
+#include "layers/recompute.h"
 
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>

@@ -8,7 +8,7 @@
 
 #include "engine/precision/precision.h"
 #include "kernels/linear.h"
-#include "kernels/recompute.h"
+#include "layers/recompute.h"
 
 namespace exprun {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/model.h"
-#include "kernels/recompute.h"
 #include "layers/head.h"
 #include "layers/norm.h"
+#include "layers/recompute.h"
 #include "layers/transformer_block.h"
 
 namespace exprun {

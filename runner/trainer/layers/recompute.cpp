@@ -1,4 +1,4 @@
-#include "kernels/recompute.h"
+#include "layers/recompute.h"
 
 #include <ATen/Context.h>
 #include <ATen/core/Generator.h>
