@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "control/command/run_values.h"
-#include "control/command/stored_runs.h"
+#include "control/command/stored/run_values.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/compare/report_columns.h"
 #include "control/report/runs_table.h"
 #include "store/metrics/metric_writer.h"

@@ -4,9 +4,9 @@
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
-#include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/command/recipe_words.h"
+#include "control/command/line/arguments.h"
+#include "control/command/line/recipe_words.h"
 #include "control/command/sweep.h"
 
 namespace exprun {

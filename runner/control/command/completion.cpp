@@ -1,7 +1,7 @@
 // exprun completion bash|zsh|fish
 #include "base/diagnostic.h"
-#include "control/command/arguments.h"
-#include "control/command/offer.h"
+#include "control/command/line/arguments.h"
+#include "control/command/line/offer.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -7,7 +7,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "control/command/arguments.h"
+#include "control/command/line/arguments.h"
 #include "control/data/read/byte_stream.h"
 #include "control/report/terminal.h"
 

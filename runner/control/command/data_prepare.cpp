@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
-#include "control/command/arguments.h"
 #include "control/command/data.h"
-#include "control/command/override_completions.h"
-#include "control/command/recipe_words.h"
+#include "control/command/line/arguments.h"
+#include "control/command/line/override_completions.h"
+#include "control/command/line/recipe_words.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
 #include "control/report/terminal.h"

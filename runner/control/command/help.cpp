@@ -1,7 +1,7 @@
 // exprun --help, exprun help COMMAND.
 #include "base/diagnostic.h"
-#include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/command/line/arguments.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

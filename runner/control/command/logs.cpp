@@ -9,8 +9,8 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/report/terminal.h"

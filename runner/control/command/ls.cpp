@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "control/command/run_values.h"
-#include "control/command/stored_runs.h"
-#include "control/command/table_format.h"
+#include "control/command/line/table_format.h"
+#include "control/command/stored/run_values.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 

@@ -5,8 +5,8 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "store/run_state.h"
 
 namespace exprun {

@@ -1,6 +1,6 @@
 // exprun note RUN [TEXT]
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

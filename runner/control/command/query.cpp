@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "base/strings.h"
-#include "control/command/stored_runs.h"
-#include "control/command/table_format.h"
+#include "control/command/line/table_format.h"
+#include "control/command/stored/stored_runs.h"
 
 namespace exprun {
 namespace {

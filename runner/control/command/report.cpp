@@ -10,7 +10,7 @@
 #include "base/terminal/terminal.h"
 #include "control/command/report_page.h"
 #include "control/command/report_rows.h"
-#include "control/command/stored_runs.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/compare/report_columns.h"
 #include "control/report/terminal.h"
 #include "control/sweep/sweep_processes.h"

@@ -12,7 +12,7 @@
 #include "base/format_units.h"
 #include "base/process/signals.h"
 #include "base/utf8.h"
-#include "control/command/recorded_criterion.h"
+#include "control/command/stored/recorded_criterion.h"
 
 namespace exprun {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
-#include "control/command/recorded_criterion.h"
+#include "control/command/stored/recorded_criterion.h"
 #include "control/report/compare/run_groups.h"
 #include "recipe/sweep/sweep_space.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/diagnostic.h"
 #include "control/command/command.h"
-#include "control/command/run_values.h"
-#include "control/command/table_format.h"
+#include "control/command/line/table_format.h"
+#include "control/command/stored/run_values.h"
 #include "control/report/compare/report_columns.h"
 #include "control/report/expression.h"
 #include "store/store.h"

@@ -3,9 +3,9 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "control/command/arguments.h"
-#include "control/command/run_values.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/run_values.h"
+#include "control/command/stored/stored_runs.h"
 
 namespace exprun {
 namespace {

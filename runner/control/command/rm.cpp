@@ -6,9 +6,9 @@
 #include "base/diagnostic.h"
 #include "base/files/disk_reserve.h"
 #include "base/log.h"
-#include "control/command/arguments.h"
-#include "control/command/run_values.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/run_values.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
 

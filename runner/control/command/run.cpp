@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
-#include "control/command/arguments.h"
-#include "control/command/override_completions.h"
-#include "control/command/recipe_words.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/line/override_completions.h"
+#include "control/command/line/recipe_words.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/joined_launch.h"

@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "base/suggest.h"
-#include "control/command/recipe_words.h"
+#include "control/command/line/recipe_words.h"
 #include "recipe/key_path.h"
 #include "recipe/resolved.h"
 #include "recipe/rules/rules.h"

@@ -5,8 +5,8 @@
 
 #include "base/diagnostic.h"
 #include "base/suggest.h"
-#include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/command/line/arguments.h"
 #include "control/report/schema_text.h"
 #include "control/report/terminal.h"
 #include "recipe/schema/key_synonyms.h"

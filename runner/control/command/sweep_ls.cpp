@@ -1,9 +1,9 @@
 // exprun sweep ls
 #include "base/clock.h"
 #include "base/format_units.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/table_format.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/command/sweep.h"
-#include "control/command/table_format.h"
 #include "control/sweep/stored_sweeps.h"
 
 namespace exprun {

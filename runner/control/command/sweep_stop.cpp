@@ -7,8 +7,8 @@
 #include "base/diagnostic.h"
 #include "base/machine/network.h"
 #include "base/strings.h"
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/sweep/stored_sweeps.h"
 

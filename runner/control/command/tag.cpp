@@ -1,8 +1,8 @@
 // exprun tag RUN [WORD...]
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -1,7 +1,7 @@
 // exprun --version
 #include "base/process/program.h"
-#include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/command/line/arguments.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -1,4 +1,4 @@
-#include "control/command/arguments.h"
+#include "control/command/line/arguments.h"
 
 #include <doctest/doctest.h>
 

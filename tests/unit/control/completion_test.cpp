@@ -2,7 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "control/command/command.h"
-#include "control/command/offer.h"
+#include "control/command/line/offer.h"
 
 using namespace exprun;
 

@@ -1,5 +1,5 @@
 // --where: expressions, and the values of runs that they ask for.
-#include "control/command/run_values.h"
+#include "control/command/stored/run_values.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/format_units.h"
-#include "control/command/stored_runs.h"
+#include "control/command/stored/stored_runs.h"
 #include "store/metrics/metric_writer.h"
 #include "support/temporary_folder.h"
 

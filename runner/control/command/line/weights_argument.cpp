@@ -1,10 +1,10 @@
-#include "control/command/weights_argument.h"
+#include "control/command/line/weights_argument.h"
 
 #include <utility>
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
-#include "control/command/stored_runs.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/weights/huggingface_model.h"

@@ -1,4 +1,4 @@
-#include "control/command/unknown_option.h"
+#include "control/command/line/unknown_option.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

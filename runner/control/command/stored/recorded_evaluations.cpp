@@ -1,4 +1,4 @@
-#include "control/command/recorded_evaluations.h"
+#include "control/command/stored/recorded_evaluations.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "control/command/recorded_criterion.h"
+#include "control/command/stored/recorded_criterion.h"
 
 #include <algorithm>
 #include <map>

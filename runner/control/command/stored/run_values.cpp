@@ -1,4 +1,4 @@
-#include "control/command/run_values.h"
+#include "control/command/stored/run_values.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "control/command/trained_samples.h"
+#include "control/command/stored/trained_samples.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "control/command/stored_runs.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/data/shard_contents.h"
 #include "control/launch/run/present_folder.h"
 #include "recipe/quantities.h"

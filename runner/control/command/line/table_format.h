@@ -1,7 +1,7 @@
 // --json, --csv, --markdown and --latex of the commands that print a table.
 #pragma once
 
-#include "control/command/arguments.h"
+#include "control/command/line/arguments.h"
 #include "control/report/table.h"
 
 namespace exprun {

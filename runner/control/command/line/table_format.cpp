@@ -1,4 +1,4 @@
-#include "control/command/table_format.h"
+#include "control/command/line/table_format.h"
 
 #include "base/diagnostic.h"
 #include "base/log.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "control/command/arguments.h"
+#include "control/command/line/arguments.h"
 #include "control/report/expression.h"
 #include "control/report/filter.h"
 #include "control/report/runs_table.h"

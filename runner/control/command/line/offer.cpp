@@ -1,12 +1,12 @@
-#include "control/command/offer.h"
+#include "control/command/line/offer.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "base/diagnostic.h"
-#include "control/command/arguments.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/arguments.h"
+#include "control/command/stored/stored_runs.h"
 #include "control/report/table.h"
 #include "control/report/terminal.h"
 

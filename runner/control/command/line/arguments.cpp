@@ -1,4 +1,4 @@
-#include "control/command/arguments.h"
+#include "control/command/line/arguments.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "control/command/offer.h"
-#include "control/command/unknown_option.h"
+#include "control/command/line/offer.h"
+#include "control/command/line/unknown_option.h"
 #include "control/report/terminal.h"
 
 namespace exprun {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/dataset_info.h"
-#include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/command/line/arguments.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
 #include "recipe/recipe_text.h"

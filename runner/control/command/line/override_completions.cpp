@@ -1,12 +1,12 @@
-#include "control/command/override_completions.h"
+#include "control/command/line/override_completions.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
-#include "control/command/recipe_words.h"
-#include "control/command/stored_runs.h"
+#include "control/command/line/recipe_words.h"
+#include "control/command/stored/stored_runs.h"
 #include "recipe/key_path.h"
 #include "recipe/resolved.h"
 #include "recipe/schema/key_lookup.h"

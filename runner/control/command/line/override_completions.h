@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "control/command/offer.h"
+#include "control/command/line/offer.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {

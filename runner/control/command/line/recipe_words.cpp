@@ -1,4 +1,4 @@
-#include "control/command/recipe_words.h"
+#include "control/command/line/recipe_words.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "control/command/stored_runs.h"
+#include "control/command/stored/stored_runs.h"
 
 #include <fnmatch.h>
 
@@ -13,7 +13,7 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "base/suggest.h"
-#include "control/command/recipe_words.h"
+#include "control/command/line/recipe_words.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "control/command/arguments.h"
 #include "control/command/command.h"
+#include "control/command/line/arguments.h"
 #include "control/launch/launch.h"
 #include "control/launch/ranks/external_launcher.h"
 
