@@ -17,6 +17,9 @@
 
 namespace exprun {
 
+// Of data: what is trained on, and what is kept to measure by.
+enum class Split { train, validation };
+
 struct PreparedData {
   std::string fingerprint;            // XXH3-128 of what was read: a resume compares it
   nlohmann::json tokenizer;           // Tokenizer::to_json, or null if the source has none

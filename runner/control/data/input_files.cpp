@@ -112,10 +112,10 @@ bool InputFiles::has_standard_input() const {
   });
 }
 
-int64_t InputFiles::source_bytes(std::optional<Part> part) const {
+int64_t InputFiles::source_bytes(std::optional<Split> split) const {
   int64_t bytes = 0;
   for (size_t i = 0; i < sources_.size(); ++i)
-    if (stamps_[i] && (!part || sources_[i].part == *part)) bytes += stamps_[i]->bytes;
+    if (stamps_[i] && (!split || sources_[i].split == *split)) bytes += stamps_[i]->bytes;
   return bytes;
 }
 
@@ -139,7 +139,7 @@ std::string InputFiles::key_now() const {
   std::error_code ignored;
   hasher.update(options_ + " " + vocabulary_hash_ + " " + fs::current_path(ignored).native());
   for (size_t i = 0; i < sources_.size(); ++i) {
-    hasher.update(sources_[i].part == Part::train ? " train " : " validation ");
+    hasher.update(sources_[i].split == Split::train ? " train " : " validation ");
     hasher.update(sources_[i].source.file.native());
     static_assert(std::has_unique_object_representations_v<FileStamp>);
     if (stamps_[i]) hasher.update(&*stamps_[i], sizeof *stamps_[i]);

@@ -34,7 +34,7 @@ class InputFiles {
   const std::vector<RawSource>& sources() const { return sources_; }
   const std::vector<std::filesystem::path>& vocabulary() const { return vocabulary_; }
   bool has_standard_input() const;
-  int64_t source_bytes(std::optional<Part> part = std::nullopt) const;  // of a part, or of all
+  int64_t source_bytes(std::optional<Split> split = std::nullopt) const;  // or of all
 
   // 32 hex digits of the options and of the files' names, sizes and times: none of them is opened.
   // Standard input is never the same.

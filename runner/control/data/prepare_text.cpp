@@ -137,10 +137,10 @@ class Preparation {
       return;
     const int64_t begin = tokenizer.begin_of_text() ? 1 : 0;
     const int64_t ends = static_cast<int64_t>(sources.size()) * (1 + begin);
-    const int64_t bytes = inputs_.source_bytes(Part::train);
+    const int64_t bytes = inputs_.source_bytes(Split::train);
     dataset_info.most_train_tokens = bytes + ends;
     if (dataset_.has("validation"))
-      dataset_info.most_validation_tokens = inputs_.source_bytes(Part::validation) + ends;
+      dataset_info.most_validation_tokens = inputs_.source_bytes(Split::validation) + ends;
     else if (options_.validation_fraction > 0)
       dataset_info.most_validation_tokens =
           begin + static_cast<int64_t>(
@@ -149,8 +149,8 @@ class Preparation {
 
   // What preparing them would say: no text comes of no bytes.
   void refuse_empty_files() const {
-    const SplitCounts bytes{inputs_.source_bytes(Part::train),
-                            inputs_.source_bytes(Part::validation)};
+    const SplitCounts bytes{inputs_.source_bytes(Split::train),
+                            inputs_.source_bytes(Split::validation)};
     const bool lacks_validation = dataset_.has("validation") && bytes.validation_tokens == 0;
     if (bytes.train_tokens == 0 || lacks_validation) refuse_empty_split(dataset_, options_, bytes);
   }

@@ -97,48 +97,48 @@ ShardSetWriter::ShardSetWriter(const fs::path& folder, const ShardSetOptions& op
       validation_segments_(folder, "validation", segment_options_),
       begun_{PackedTokens(options.token_bytes), PackedTokens(options.token_bytes)} {}
 
-void ShardSetWriter::append(Part part, TokenSpan tokens, bool ends_document) {
+void ShardSetWriter::append(Split split, TokenSpan tokens, bool ends_document) {
   if (options_.block_tokens > 0)
-    append_blocks(part, tokens, ends_document);
+    append_blocks(split, tokens, ends_document);
   else
-    write(part, tokens);
+    write(split, tokens);
 }
 
-void ShardSetWriter::append_segments(Part part, std::span<const uint32_t> words) {
-  SplitWriter& writer = part == Part::train ? train_segments_ : validation_segments_;
+void ShardSetWriter::append_segments(Split split, std::span<const uint32_t> words) {
+  SplitWriter& writer = split == Split::train ? train_segments_ : validation_segments_;
   writer.append(PackedTokens(sizeof(uint32_t), words).all());
 }
 
 // The first tokens of all are for validation, where the rule says so.
-void ShardSetWriter::write(Part part, TokenSpan tokens) {
+void ShardSetWriter::write(Split split, TokenSpan tokens) {
   const int64_t missing = options_.first_validation_tokens - validation_.tokens();
-  if (part == Part::train && missing > 0) {
+  if (split == Split::train && missing > 0) {
     const auto count = std::min(tokens.size, static_cast<size_t>(missing));
     validation_.append(tokens.first(count));
     tokens = tokens.without_first(count);
   }
-  writer(part).append(tokens);
+  writer(split).append(tokens);
 }
 
-void ShardSetWriter::append_blocks(Part part, TokenSpan tokens, bool ends_document) {
-  PackedTokens& begun = begun_[static_cast<int>(part)];
+void ShardSetWriter::append_blocks(Split split, TokenSpan tokens, bool ends_document) {
+  PackedTokens& begun = begun_[static_cast<int>(split)];
   begun.append(tokens);
   const auto block = static_cast<size_t>(options_.block_tokens);
   const size_t whole = begun.size() / block * block;
-  write(part, begun.all().first(whole));
+  write(split, begun.all().first(whole));
   begun.drop_first(whole);
-  int64_t& documents = documents_[static_cast<int>(part)];
+  int64_t& documents = documents_[static_cast<int>(split)];
   if (!ends_document || ++documents != options_.block_documents) return;
   documents = 0;
   begun.drop_first(begun.size());
 }
 
-std::vector<TokenShard> ShardSetWriter::finish(Part part) {
-  return writer(part).finish();
+std::vector<TokenShard> ShardSetWriter::finish(Split split) {
+  return writer(split).finish();
 }
 
-std::vector<TokenShard> ShardSetWriter::finish_segments(Part part) {
-  return part == Part::train ? train_segments_.finish() : validation_segments_.finish();
+std::vector<TokenShard> ShardSetWriter::finish_segments(Split split) {
+  return split == Split::train ? train_segments_.finish() : validation_segments_.finish();
 }
 
 FileHashes ShardSetWriter::hashes() {

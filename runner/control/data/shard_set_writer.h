@@ -62,23 +62,24 @@ class ShardSetWriter {
  public:
   ShardSetWriter(const std::filesystem::path& folder, const ShardSetOptions& options);
 
-  void append(Part part, TokenSpan tokens, bool ends_document);
-  void append_segments(Part part, std::span<const uint32_t> words);  // as text/examples.h has them
+  void append(Split split, TokenSpan tokens, bool ends_document);
+  void append_segments(Split split,
+                       std::span<const uint32_t> words);  // as text/examples.h has them
   // The whole sets; of an unfinished block the rest is dropped.
-  std::vector<TokenShard> finish(Part part);
-  std::vector<TokenShard> finish_segments(Part part);
+  std::vector<TokenShard> finish(Split split);
+  std::vector<TokenShard> finish_segments(Split split);
   FileHashes hashes();  // as SplitWriter's, of all
   nlohmann::json save();
   void restore(const nlohmann::json& state);
 
  private:
-  void write(Part part, TokenSpan tokens);
-  void append_blocks(Part part, TokenSpan tokens, bool ends_document);
-  SplitWriter& writer(Part part) { return part == Part::train ? train_ : validation_; }
+  void write(Split split, TokenSpan tokens);
+  void append_blocks(Split split, TokenSpan tokens, bool ends_document);
+  SplitWriter& writer(Split split) { return split == Split::train ? train_ : validation_; }
 
   ShardSetOptions options_, segment_options_;
   SplitWriter train_, validation_, train_segments_, validation_segments_;
-  PackedTokens begun_[2];          // the block of each part that is not full yet
+  PackedTokens begun_[2];          // the block of each split that is not full yet
   int64_t documents_[2] = {0, 0};  // of the group
 };
 

@@ -69,12 +69,6 @@ void check_records(const TextOptions& options, const std::vector<RawSource>& sou
 // Whether some hold text and others JSON records.
 bool are_mixed(const std::vector<RawSource>& sources, const std::string& format);
 
-// Sets options.split.validation_from for the last `fraction` of the training sources: all of their
-// text is counted. Its units become bytes where the place is the same and nothing is left to count
-// then. Throws RecipeError, Error.
-void find_split_point(const std::vector<RawSource>& sources, double fraction, size_t threads,
-                      ChunkOptions& options);
-
 // A split that is wanted and gets no token is a mistake of the recipe: of which key.
 struct SplitCounts {
   int64_t train_tokens = 0, validation_tokens = 0;

@@ -49,18 +49,18 @@ struct TextForm {
   }
 };
 
-// Of documents that need not be told apart, all neighbours of one part are one stretch.
-enum class Stretches { of_documents, of_parts };
+// Of documents that need not be told apart, all neighbours of one split are one stretch.
+enum class Stretches { of_documents, of_splits };
 
 struct TokenizedChunk {
   struct Stretch {
     size_t tokens = 0;
     bool ends = true;
-    Part part = Part::train;
+    Split split = Split::train;
   };
   PackedTokens tokens;
   std::vector<Stretch> stretches;
-  std::vector<uint32_t> segments[2];  // of examples, in words, of each part
+  std::vector<uint32_t> segments[2];  // of examples, in words, of each split
   int64_t documents = 0;              // that begin in it
   int64_t text_bytes = 0;             // of the documents
 };
@@ -132,7 +132,7 @@ void ChunkTokenizer::tokenize_examples(const Chunk& chunk, TokenizedChunk& out) 
   for_each_piece(chunk, [&](const Piece& piece, std::string_view record) {
     const auto parts = form_.example->fill(record);
     const size_t before = out.tokens.size();
-    append_example(parts, out, out.segments[static_cast<int>(piece.part)]);
+    append_example(parts, out, out.segments[static_cast<int>(piece.split)]);
     for (const ExamplePart& part : parts) out.text_bytes += static_cast<int64_t>(part.text.size());
     ++out.documents;
     add_to_stretch(piece, out.tokens.size() - before, out);
@@ -201,8 +201,8 @@ void ChunkTokenizer::append_example(const std::vector<ExamplePart>& parts, Token
 
 void ChunkTokenizer::add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const {
   if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
-      out.stretches.back().part != piece.part)
-    out.stretches.push_back({0, piece.ends, piece.part});
+      out.stretches.back().split != piece.split)
+    out.stretches.push_back({0, piece.ends, piece.split});
   out.stretches.back().tokens += tokens;
 }
 
@@ -213,7 +213,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMostListed = 100;
 
 bool is_validation(const RawSource& one) {
-  return one.part == Part::validation;
+  return one.split == Split::validation;
 }
 
 // The first of each split.
@@ -286,7 +286,7 @@ class Tokenizing {
         [this] {
           auto tokenizer = std::make_shared<ChunkTokenizer>(
               job_.tokenizer, form_, rule_,
-              job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_parts);
+              job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_splits);
           return [tokenizer](Batch batch) {
             tokenizer->tokenize(batch.text, batch.tokens);
             return batch;
@@ -393,11 +393,11 @@ class Tokenizing {
   void write(const TokenizedChunk& chunk) {
     TokenSpan rest = chunk.tokens.all();
     for (const TokenizedChunk::Stretch& stretch : chunk.stretches) {
-      writer_->append(stretch.part, rest.first(stretch.tokens), stretch.ends);
+      writer_->append(stretch.split, rest.first(stretch.tokens), stretch.ends);
       rest = rest.without_first(stretch.tokens);
     }
-    for (const Part part : {Part::train, Part::validation})
-      writer_->append_segments(part, chunk.segments[static_cast<int>(part)]);
+    for (const Split split : {Split::train, Split::validation})
+      writer_->append_segments(split, chunk.segments[static_cast<int>(split)]);
     ++counts_.chunks;
     counts_.documents += chunk.documents;
     counts_.text_bytes += chunk.text_bytes;
@@ -429,10 +429,10 @@ class Tokenizing {
   PreparedData finish(const SourcesRead& read) {
     PreparedData data;
     data.fingerprint = job_.inputs.fingerprint(read.content);
-    data.train = writer_->finish(Part::train);
-    data.validation = writer_->finish(Part::validation);
-    data.train_segments = writer_->finish_segments(Part::train);
-    data.validation_segments = writer_->finish_segments(Part::validation);
+    data.train = writer_->finish(Split::train);
+    data.validation = writer_->finish(Split::validation);
+    data.train_segments = writer_->finish_segments(Split::train);
+    data.validation_segments = writer_->finish_segments(Split::validation);
     refuse_empty_split(job_.dataset, job_.options,
                        {token_count(data.train), token_count(data.validation), counts_.documents,
                         counts_.text_bytes});
@@ -500,7 +500,7 @@ void require_tokens_for_template(const Section& dataset, const TextOptions& opti
 void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
                               const std::vector<RawSource>& sources) {
   const TextForm form(options);
-  ChunkTokenizer tokenize(tokenizer, form, {}, Stretches::of_parts);
+  ChunkTokenizer tokenize(tokenizer, form, {}, Stretches::of_splits);
   TokenizedChunk tokens;
   read_chunks(sources, {record_options(options, tokenizer), {}},
               [&](const Chunk& chunk) { tokenize.tokenize(chunk, tokens); });

@@ -16,8 +16,6 @@
 
 namespace exprun {
 
-enum class Split { train, validation };
-
 // A sample of documents, of any length.
 struct Pack {
   std::vector<int64_t> documents;  // the length of each

@@ -230,15 +230,15 @@ TEST_CASE("instruction: segments that were begun are gone on with") {
   nlohmann::json state;
   {
     ShardSetWriter writer(folder.path(), options);
-    writer.append(Part::train, PackedTokens(2, tokens).all(), true);
-    writer.append_segments(Part::train, first);
+    writer.append(Split::train, PackedTokens(2, tokens).all(), true);
+    writer.append_segments(Split::train, first);
     state = writer.save();
   }
   ShardSetWriter writer(folder.path(), options);
   writer.restore(state);
-  writer.append(Part::train, PackedTokens(2, tokens).all(), true);
-  writer.append_segments(Part::train, second);
-  auto segments = writer.finish_segments(Part::train);
+  writer.append(Split::train, PackedTokens(2, tokens).all(), true);
+  writer.append_segments(Split::train, second);
+  auto segments = writer.finish_segments(Split::train);
   for (TokenShard& shard : segments) shard.path = (folder.path() / shard.path).string();
   CHECK(read_segment_words(segments) == std::vector<uint32_t>{first[0], second[0], second[1]});
 }

@@ -235,14 +235,14 @@ TEST_CASE("prepare: an empty document is in the part that it stands in") {
 TEST_CASE("prepare: a long document is one in each part, if it is cut just at the border too") {
   const TemporaryFolder folder;
   const auto pieces_of = [&](const std::string& text) {
-    const RawSource source{{folder.write("a.txt", text), {}, false}, Part::train};
+    const RawSource source{{folder.write("a.txt", text), {}, false}, Split::train};
     const auto cut = [](std::string_view bytes) { return bytes.size(); };
     const ChunkOptions options{{"text", "|", false, cut},
                                {0, static_cast<int64_t>(kChunkBytes), false}};
     std::string pieces;
     read_chunks({source}, options, [&](const Chunk& chunk) {
       for (const Piece& piece : chunk.pieces)
-        pieces += std::string(piece.begins ? "<" : "") + (piece.part == Part::train ? "t" : "v") +
+        pieces += std::string(piece.begins ? "<" : "") + (piece.split == Split::train ? "t" : "v") +
                   std::to_string(piece.size) + (piece.ends ? "> " : " ");
     });
     return pieces;
@@ -257,7 +257,7 @@ TEST_CASE("prepare: a long document is one in each part, if it is cut just at th
 TEST_CASE("prepare: documents of nothing are divided among chunks") {
   const TemporaryFolder folder;
   const RawSource source{{folder.write("a.txt", std::string(100'000, '|')), {}, false},
-                         Part::train};
+                         Split::train};
   ChunkOptions options;
   options.records = {"text", "|", false, [](std::string_view bytes) { return bytes.size(); }};
   size_t pieces = 0;

@@ -24,8 +24,8 @@ std::string written(const ShardSetOptions& options, bool stopped) {
   auto writer = std::make_unique<ShardSetWriter>(folder.path(), options);
   uint32_t first = 65'000;
   for (const uint32_t size : {7, 9}) {
-    for (const Part part : {Part::train, Part::validation}) {
-      writer->append(part, PackedTokens(options.token_bytes, numbered(first, size)).all(), true);
+    for (const Split split : {Split::train, Split::validation}) {
+      writer->append(split, PackedTokens(options.token_bytes, numbered(first, size)).all(), true);
       first += size;
     }
     if (!stopped || size != 7) continue;
@@ -34,8 +34,8 @@ std::string written(const ShardSetOptions& options, bool stopped) {
     writer->restore(state);
   }
   std::string bytes;
-  for (const Part part : {Part::train, Part::validation})
-    for (const TokenShard& shard : writer->finish(part))
+  for (const Split split : {Split::train, Split::validation})
+    for (const TokenShard& shard : writer->finish(split))
       bytes += read_file(folder.path() / shard.path);
   return bytes;
 }
@@ -57,6 +57,6 @@ TEST_CASE("shard set writer: stopped and gone on with, the shards are the same")
 TEST_CASE("shard set writer: tokens of another size are no tokens of it") {
   const TemporaryFolder folder;
   ShardSetWriter writer(folder.path(), {4, 100});
-  CHECK_THROWS_AS(writer.append(Part::train, PackedTokens(2, Tokens{1}).all(), true),
+  CHECK_THROWS_AS(writer.append(Split::train, PackedTokens(2, Tokens{1}).all(), true),
                   std::logic_error);
 }

@@ -1,8 +1,6 @@
 #include "control/data/read/document_chunks.h"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
 #include <memory>
 
 #include "base/diagnostic.h"
@@ -14,53 +12,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool begins_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-}
-
-// In every word of a block the byte of a character's beginning counts up the same byte of a sum.
-constexpr size_t kCountedAtOnce = 1024;
-
-int64_t characters_in_block(const char* bytes) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  uint64_t words[kCountedAtOnce / sizeof(uint64_t)], sum = 0;
-  static_assert(std::size(words) < 256);
-  std::memcpy(words, bytes, sizeof words);
-  for (const uint64_t word : words) sum += (~(word >> 7) | word >> 6) & kOnes;  // not 10xxxxxx
-  int64_t count = 0;
-  for (; sum != 0; sum >>= 8) count += sum & 0xff;
-  return count;
-}
-
-int64_t units_in_record(size_t bytes, const SplitOptions& split) {
-  return split.records_are_units ? 1 : static_cast<int64_t>(bytes);
-}
-
 class Chunker {
  public:
   Chunker(const ChunkOptions& options, const std::function<void(Chunk&)>& use)
-      : options_(options), use_(use) {}
+      : splitter_(options.split), use_(use) {}
 
   void begin_file(const RawSource& source, bool json) {
     source_ = &source.source;
     json_ = json;
-    part_ = source.part;
+    splitter_.begin_file(source.split, json);
     place_ = 0;
   }
 
   // `position`: how much of the file was read for it.
   void add(const Record& record, int64_t position) {
     position_ = position;
-    if (record.begins) ++document_;
-    const int64_t from = options_.split.validation_from;
-    if (json_ || from < 0 || part_ == Part::validation) {
-      add_piece(record, part_of_document());
-      unit_ += units_in_record(record.bytes.size(), options_.split);
-      return;
-    }
-    const int64_t units = units_in(record.bytes, options_.split.units_are_characters);
-    add_text(record, from - unit_, units);
-    unit_ += units;
+    for (const SplitRecord& piece : splitter_.divide(record)) add_piece(piece);
   }
 
   void end_file(int64_t bytes) {
@@ -85,48 +52,22 @@ class Chunker {
     chunk_.pieces.clear();
   }
 
-  Part part_of_document() const {
-    const SplitOptions& split = options_.split;
-    const bool counted = split.validation_every > 0 && document_ % split.validation_every == 0;
-    const bool behind = split.validation_from >= 0 && unit_ >= split.validation_from;
-    return counted || behind ? Part::validation : part_;
-  }
-
-  // A document that the border divides is one in each part. `border`: so many units lie before it.
-  void add_text(const Record& record, int64_t split_point, int64_t units) {
-    if (split_point > 0 && units <= split_point)
-      return add_piece({record.bytes, record.begins, record.ends || units == split_point},
-                       Part::train);
-    std::string_view rest = record.bytes;
-    if (split_point > 0) {
-      rest = rest.substr(bytes_of_units(rest, split_point, options_.split.units_are_characters));
-      const size_t cut = record.bytes.size() - rest.size();
-      add_piece({record.bytes.substr(0, cut), record.begins, true}, Part::train);
-    }
-    const bool begins = record.begins || !validation_begun_;
-    if (rest.empty() && !record.begins && begins) return;  // the document ended at the border
-    validation_begun_ = true;
-    const bool is_rest = begins && (split_point > 0 || !record.begins);
-    add_piece({rest, begins, record.ends}, Part::validation, is_rest);
-  }
-
-  void add_piece(const Record& record, Part part, bool is_rest = false) {
+  void add_piece(const SplitRecord& piece) {
+    const Record& record = piece.record;
     if (chunk_.pieces.empty()) begin_chunk(record.bytes.size());
     if (record.begins) ++place_;
     chunk_.bytes += record.bytes;
     chunk_.pieces.push_back(
-        {record.bytes.size(), record.begins, record.ends, part, is_rest, record.line});
+        {record.bytes.size(), record.begins, record.ends, piece.split, piece.is_rest, record.line});
     if (chunk_.bytes.size() >= kChunkBytes || chunk_.pieces.size() >= kChunkPieces) flush();
   }
 
-  const ChunkOptions& options_;
+  RecordSplitter splitter_;
   const std::function<void(Chunk&)>& use_;
   Chunk chunk_;
   const Source* source_ = nullptr;
   bool json_ = false;
-  Part part_ = Part::train;
-  int64_t place_ = 0, document_ = 0, unit_ = 0, position_ = 0, read_before_ = 0;
-  bool validation_begun_ = false;
+  int64_t place_ = 0, position_ = 0, read_before_ = 0;
 };
 
 // What is wrong in a source is shown at the path that named it; a disk's failure is no mistake
@@ -143,8 +84,8 @@ auto read_at(const Source& source, Read read) try {
 // The content of all sources, from the hashes of their files.
 class ContentHash {
  public:
-  void add(Part part, const std::string& hash_of_file) {
-    hasher_.update(part == Part::train ? "train " : "validation ");
+  void add(Split split, const std::string& hash_of_file) {
+    hasher_.update(split == Split::train ? "train " : "validation ");
     hasher_.update(hash_of_file);
   }
   std::string hex() const { return hasher_.hex(); }
@@ -198,22 +139,6 @@ void prefetch(std::string_view rest, size_t size) {
 
 }  // namespace
 
-int64_t units_in(std::string_view text, bool characters) {
-  if (!characters) return static_cast<int64_t>(text.size());
-  int64_t count = 0;
-  for (; text.size() >= kCountedAtOnce; text.remove_prefix(kCountedAtOnce))
-    count += characters_in_block(text.data());
-  return count + std::count_if(text.begin(), text.end(), begins_character);
-}
-
-size_t bytes_of_units(std::string_view text, int64_t units, bool characters) {
-  if (!characters) return static_cast<size_t>(units);
-  size_t at = 0;
-  for (; at < text.size(); ++at)
-    if (begins_character(text[at]) && units-- == 0) break;
-  return at;
-}
-
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
                     const ShowBytes& show) {
   int64_t units = 0, read_before = 0;
@@ -239,7 +164,7 @@ SourcesRead read_chunks(const std::vector<RawSource>& sources, const ChunkOption
   ContentHash content;
   for (const RawSource& source : sources) {
     read_file_chunks(source, options, chunker, read);
-    content.add(source.part, read.files.back().hash);
+    content.add(source.split, read.files.back().hash);
   }
   read.content = content.hex();
   return read;
@@ -259,7 +184,7 @@ std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& s
   ContentHash content;
   int64_t read_before = 0, read = 0;
   for (const RawSource& source : sources) {
-    content.add(source.part, read_at(source.source, [&] {
+    content.add(source.split, read_at(source.source, [&] {
                   return hash_of_file(source.source.file,
                                       [&](int64_t bytes) { show(read = read_before + bytes); });
                 }));

@@ -12,17 +12,16 @@
 
 #include "control/data/read/record_template.h"
 #include "control/data/read/records.h"
+#include "control/data/read/split.h"
 #include "control/data/sources.h"
 
 namespace exprun {
 
-enum class Part { train, validation };
-
 struct Piece {
   size_t size = 0;  // bytes of the chunk
   bool begins = true, ends = true;
-  Part part = Part::train;
-  bool is_rest = false;  // begins, but in the middle of a document that the border divides
+  Split split = Split::train;
+  bool is_rest = false;  // begins, but in the middle of a document that the split point divides
   int64_t line = 0;      // of JSON Lines, from 1
 };
 
@@ -38,14 +37,7 @@ struct Chunk {
 
 struct RawSource {
   Source source;
-  Part part = Part::train;
-};
-
-struct SplitOptions {
-  int64_t validation_every = 0;      // every k-th document; 0 none
-  int64_t validation_from = -1;      // the unit with which validation begins; -1 none
-  bool units_are_characters = true;  // of texts, or bytes
-  bool records_are_units = true;     // of JSON, or bytes
+  Split split = Split::train;
 };
 
 struct ChunkOptions {
@@ -77,13 +69,7 @@ int64_t file_bytes(const std::vector<RawSource>& sources);
 // RecipeError for what cannot be opened, Error where the disk fails.
 std::string content_of(const std::vector<RawSource>& sources, const ShowBytes& show);
 
-// Characters or bytes of a text.
-int64_t units_in(std::string_view text, bool characters);
-
-// The bytes of the first `units` of a text.
-size_t bytes_of_units(std::string_view text, int64_t units, bool characters);
-
-// Of all sources, as the records are read. Throws as read_chunks().
+// The units of all sources (split.h), as the records are read. Throws as read_chunks().
 int64_t count_units(const std::vector<RawSource>& sources, const ChunkOptions& options,
                     const ShowBytes& show);
 

@@ -1,3 +1,5 @@
+#include "control/data/read/split.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -5,7 +7,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "control/data/text_sources.h"
+#include "control/data/read/document_chunks.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
 
@@ -37,12 +39,12 @@ ChunkOptions split_point(const std::vector<RawSource>& sources, double fraction,
 }
 
 RawSource source_of(const std::filesystem::path& file) {
-  return {{file, {}, false}, Part::train};
+  return {{file, {}, false}, Split::train};
 }
 
 }  // namespace
 
-TEST_CASE("border: of plain texts it is a byte, that of the character by counting") {
+TEST_CASE("split point: of plain texts it is a byte, that of the character by counting") {
   const TemporaryFolder folder;
   // More than a thread counts at a time, of no even size, and a text of nothing.
   const std::string texts[] = {text_of_bytes(4'300'001, 1), "", text_of_bytes(70'003, 2)};
@@ -67,7 +69,7 @@ TEST_CASE("border: of plain texts it is a byte, that of the character by countin
   }
 }
 
-TEST_CASE("border: packed and divided texts are counted as they are read") {
+TEST_CASE("split point: packed and divided texts are counted as they are read") {
   const TemporaryFolder folder;
   const std::string text = text_of_bytes(300'000, 3) + "|";
   const int64_t half = characters_in(text) / 2;
