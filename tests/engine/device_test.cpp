@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 #include "dist/group_by_device.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/dataset.h"
 #include "engine/precision/precision.h"
 #include "engine/precision/stochastic_rounding.h"

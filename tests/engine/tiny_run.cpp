@@ -4,7 +4,7 @@
 
 #include "base/files/checkpoints.h"
 #include "base/random.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "text/examples.h"
 
 namespace exprun {

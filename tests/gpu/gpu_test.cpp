@@ -14,7 +14,7 @@
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/data/prefetcher.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"

@@ -11,7 +11,7 @@
 #include "base/diagnostic.h"
 #include "control/data/prepare.h"
 #include "control/launch/launch.h"
-#include "control/sweep/early_stopping.h"
+#include "control/sweep/stopping_rule.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {

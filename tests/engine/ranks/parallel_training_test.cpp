@@ -7,7 +7,7 @@
 
 #include "base/diagnostic.h"
 #include "engine/checkpoint/checkpoint_writer.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/lora.h"
 #include "engine/tiny_run.h"
 #include "support/counted_group.h"

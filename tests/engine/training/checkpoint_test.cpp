@@ -9,7 +9,7 @@
 #include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "engine/checkpoint/checkpoint_writer.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/tiny_run.h"
 
 namespace exprun {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/model.h"
 #include "engine/tiny_run.h"
 #include "support/rank_threads.h"

@@ -1,9 +1,8 @@
 // A run that was stopped anywhere and resumed ends with the same bits as one that was not.
-#include "engine/checkpoint/resume.h"
-
 #include <doctest/doctest.h>
 
 #include "base/files/checkpoints.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/tiny_run.h"
 #include "tests/engine/training/exact_resume.h"
 

@@ -20,12 +20,12 @@
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run_device.h"
 #include "control/sweep/outcomes.h"
-#include "control/sweep/run/early_stops.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/live_table.h"
 #include "control/sweep/run/slots.h"
 #include "control/sweep/run/trial_messages.h"
 #include "control/sweep/run/trial_process.h"
+#include "control/sweep/run/trial_pruner.h"
 #include "control/sweep/sweep_processes.h"
 #include "store/run_state.h"
 
@@ -71,13 +71,13 @@ class Scheduler {
         options_(options),
         sweep_(sweep),
         slots_(slot_machine(), options.jobs, folder.path / ("cores." + host_name() + ".lock")),
-        early_stops_(store, folder, plan),
+        pruner_(store, folder, plan),
         messages_(folder, plan),
         live_(store, plan),
         axes_(points_of(plan)) {
     for (const Trial& trial : plan.trials) waiting_.push_back(&trial);
-    if (early_stops_.has_rule())
-      for (const Trial* trial : waiting_) early_stops_.look_at(*trial);
+    if (pruner_.has_rule())
+      for (const Trial* trial : waiting_) pruner_.look_at(*trial);
     for (const TrialRow& row : store.trials(sweep))
       if (row.run) linked_[row.trial] = *row.run;
   }
@@ -89,11 +89,11 @@ class Scheduler {
       if (has_progress_line() && Clock::now() >= next_redraw_) show();
       wait();
       take_ends();
-      if (early_stops_.has_rule() && !stop_) stop_early();
+      if (pruner_.has_rule() && !stop_) prune();
     }
     show_progress_lines({});
     end_.sweep = sweep_;
-    end_.pruned = early_stops_.count();
+    end_.pruned = pruner_.count();
     if (!end_.stopped && !end_.failed) end_.stopped = stopped_alone_;
     return end_;
   }
@@ -121,7 +121,7 @@ class Scheduler {
         account(trial, which, News::no);
         continue;
       }
-      if (early_stops_.has_rule() && early_stops_.stop_interrupted(trial, which)) {
+      if (pruner_.has_rule() && pruner_.prune_interrupted(trial, which)) {
         waiting_.pop_front();
         account(trial, standing(store_, folder_, trial), News::yes);
         continue;
@@ -208,15 +208,15 @@ class Scheduler {
   }
 
   // Trials that are no longer worth going on with are told to save and end.
-  void stop_early() {
-    early_stops_.look_at_others(elsewhere_.size() + waiting_.size(),
-                                [&](size_t index) -> const Trial& { return other(index); });
-    for (const Running& running : running_) early_stops_.look_at(*running.trial);
+  void prune() {
+    pruner_.look_at_others(elsewhere_.size() + waiting_.size(),
+                           [&](size_t index) -> const Trial& { return other(index); });
+    for (const Running& running : running_) pruner_.look_at(*running.trial);
     for (Running& running : running_) {
       if (running.was_told_to_stop) continue;
       const WhichRun which = standing(store_, folder_, *running.trial);
       if (!is_running(which) || which.run->pid != running.process.pid()) continue;
-      if (!early_stops_.stop(*running.trial, *which.run)) continue;
+      if (!pruner_.prune(*running.trial, *which.run)) continue;
       running.process.send(SIGUSR1);
       running.was_told_to_stop = true;
     }
@@ -238,8 +238,8 @@ class Scheduler {
       if (trials.back().steps)
         begun += static_cast<double>(trials.back().step) / static_cast<double>(trials.back().steps);
     }
-    LiveSweep sweep{plan_.trials.size(),  end_.finished, end_.failed,
-                    early_stops_.count(), plan_.metric,  {}};
+    LiveSweep sweep{plan_.trials.size(), end_.finished, end_.failed,
+                    pruner_.count(),     plan_.metric,  {}};
     const double done = static_cast<double>(ended_here_) + begun;
     const double left = static_cast<double>(waiting_.size() + running_.size()) - begun;
     const std::chrono::duration<double> taken = Clock::now() - began_;
@@ -249,7 +249,7 @@ class Scheduler {
 
   // Before those that wait: one that was stopped early and is worth going on with after all.
   void promote() {
-    promoted_ = early_stops_.has_rule() ? early_stops_.promote() : nullptr;
+    promoted_ = pruner_.has_rule() ? pruner_.promote() : nullptr;
     if (promoted_) waiting_.push_front(promoted_);
   }
 
@@ -257,13 +257,12 @@ class Scheduler {
   void withdraw_promotion() {
     if (!promoted_) return;
     waiting_.pop_front();
-    early_stops_.add(*promoted_);
+    pruner_.add(*promoted_);
   }
 
   // For a signal, the end of a child, or some time: what other processes do is in the store only.
   void wait() {
-    const bool looks_often =
-        early_stops_.has_rule() || has_progress_line() || stop_ || running_.empty();
+    const bool looks_often = pruner_.has_rule() || has_progress_line() || stop_ || running_.empty();
     const int signal = ::sigtimedwait(&signals_.set(), nullptr, looks_often ? &kLook : &kRareLook);
     if (signal > 0 && signal != SIGCHLD) pass_on(signal);
   }
@@ -333,11 +332,11 @@ class Scheduler {
     }
     const RunRow& run = *which.run;
     link(trial, run);
-    if (early_stops_.has_rule()) early_stops_.look_at(trial, run);
+    if (pruner_.has_rule()) pruner_.look_at(trial, run);
     if (run.state == RunState::finished)
       ++end_.finished;
     else if (run.state == RunState::pruned)
-      early_stops_.add(trial);
+      pruner_.add(trial);
     else if (stop_ || (is_stopped(run) && !was_killed))
       ++end_.interrupted;
     else
@@ -411,7 +410,7 @@ class Scheduler {
         continue;
       }
       account(*trial, which, News::yes);
-      is_awaited |= is_running(which) ? has_lost_launcher(*which.run) : early_stops_.has_rule();
+      is_awaited |= is_running(which) ? has_lost_launcher(*which.run) : pruner_.has_rule();
     }
     if (!waiting_.empty() || is_awaited) return true;
     end_.elsewhere += static_cast<int>(elsewhere_.size());
@@ -428,7 +427,7 @@ class Scheduler {
   std::deque<const Trial*> waiting_;
   std::list<Running> running_;
   std::vector<const Trial*> elsewhere_;
-  EarlyStops early_stops_;
+  TrialPruner pruner_;
   const Trial* promoted_ = nullptr;  // of those that were stopped early, to be continued
   TrialMessages messages_;
   LiveTrials live_;

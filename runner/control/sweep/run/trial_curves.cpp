@@ -22,13 +22,13 @@ void TrialCurves::refresh(const Trial& trial, const RunRow& run) {
   }
 }
 
-EarlyStopping& TrialCurves::early_stopping() {
-  if (!early_stopping_) early_stopping_.emplace(curves_, plan_.early_stop);
-  return *early_stopping_;
+StoppingRule& TrialCurves::stopping_rule() {
+  if (!stopping_rule_) stopping_rule_.emplace(curves_, plan_.early_stop);
+  return *stopping_rule_;
 }
 
 void TrialCurves::change() {
-  early_stopping_.reset();
+  stopping_rule_.reset();
   ++revision_;
 }
 

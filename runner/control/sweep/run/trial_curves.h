@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/sweep/early_stopping.h"
+#include "control/sweep/stopping_rule.h"
 #include "control/sweep/trials.h"
 
 namespace exprun {
@@ -23,23 +23,23 @@ class TrialCurves {
   const Curve& of(const Trial& trial) const { return curves_[index(trial)]; }
   // Another one whenever a curve has changed.
   int64_t revision() const { return revision_; }
-  // As those of EarlyStopping.
-  bool is_behind(const Trial& trial) { return early_stopping().is_behind(index(trial)); }
+  // As those of StoppingRule.
+  bool is_behind(const Trial& trial) { return stopping_rule().is_behind(index(trial)); }
   std::optional<std::string> reason_to_stop(const Trial& trial) {
-    return early_stopping().reason_to_stop(index(trial));
+    return stopping_rule().reason_to_stop(index(trial));
   }
 
  private:
   static size_t index(const Trial& trial) { return static_cast<size_t>(trial.number) - 1; }
 
-  EarlyStopping& early_stopping();
+  StoppingRule& stopping_rule();
   void change();
 
   const Store& store_;
   const SweepPlan& plan_;
   std::vector<Curve> curves_;
   std::vector<std::pair<int64_t, int64_t>> read_;  // run and attempt
-  std::optional<EarlyStopping> early_stopping_;    // of the curves as they are
+  std::optional<StoppingRule> stopping_rule_;      // of the curves as they are
   int64_t revision_ = 0;
 };
 

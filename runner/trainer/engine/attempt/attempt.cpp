@@ -16,7 +16,7 @@
 #include "engine/attempt/rank_attempt.h"
 #include "engine/attempt/shutdown_barrier.h"
 #include "engine/checkpoint/checkpoint_writer.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/describe.h"
 #include "engine/device/torch_error.h"
 #include "engine/pipeline.h"

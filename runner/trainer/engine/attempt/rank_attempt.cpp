@@ -13,7 +13,7 @@
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
 #include "engine/attempt/kernel_choices.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"

@@ -5,7 +5,7 @@
 #include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
 #include "base/log.h"
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 
 namespace exprun {
 namespace {

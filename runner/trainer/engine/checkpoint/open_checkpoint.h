@@ -1,4 +1,6 @@
-// Continuing a run from one of its checkpoints, to the same bits.
+// Continuing a run from one of its checkpoints, to the same bits. No state of a random generator is
+// kept or restored: every micro-batch seeds it anew (engine/step.cpp), and the order of data is a
+// function of the seed and the index (text/sample_order.h).
 #pragma once
 
 #include <filesystem>

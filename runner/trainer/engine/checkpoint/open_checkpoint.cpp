@@ -1,4 +1,4 @@
-#include "engine/checkpoint/resume.h"
+#include "engine/checkpoint/open_checkpoint.h"
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"

@@ -1,4 +1,4 @@
-#include "control/sweep/early_stopping.h"
+#include "control/sweep/stopping_rule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -78,7 +78,7 @@ std::optional<double> Curve::value() const {
   return objective_.maximize ? -points_.back().cost : points_.back().cost;
 }
 
-const std::vector<EarlyStopping::Place>& EarlyStopping::ranking(int64_t step) {
+const std::vector<StoppingRule::Place>& StoppingRule::ranking(int64_t step) {
   const auto [known, is_new] = rankings_.try_emplace(step);
   if (!is_new) return known->second;
   for (size_t i = 0; i < curves_.size(); ++i)
@@ -99,7 +99,7 @@ size_t better_than(const Ranking& ranking, const Place& own) {
 
 // Not at the rungs before its last one: where two curves cross, each would be behind at one of
 // them, and no trial of the sweep would come to its end.
-std::optional<EarlyStopping::Behind> EarlyStopping::asha(size_t index) {
+std::optional<StoppingRule::Behind> StoppingRule::asha(size_t index) {
   const Curve& own = curves_[index];
   int64_t rung = 0;
   for (int64_t next = rule_.first_step(own.steps(), own.every());
@@ -113,7 +113,7 @@ std::optional<EarlyStopping::Behind> EarlyStopping::asha(size_t index) {
   return Behind{rung, better, reached.size(), keep};
 }
 
-std::optional<EarlyStopping::Behind> EarlyStopping::median(size_t index) {
+std::optional<StoppingRule::Behind> StoppingRule::median(size_t index) {
   const Curve& own = curves_[index];
   const int64_t step = own.last_step();
   if (step < rule_.first_step(own.steps(), own.every()) || step >= own.steps()) return std::nullopt;
@@ -127,7 +127,7 @@ std::optional<EarlyStopping::Behind> EarlyStopping::median(size_t index) {
   return Behind{step, place, reached.size(), middle};
 }
 
-std::optional<EarlyStopping::Behind> EarlyStopping::standing(size_t index) {
+std::optional<StoppingRule::Behind> StoppingRule::standing(size_t index) {
   switch (rule_.rule) {
     case EarlyStop::Rule::asha:
       return asha(index);
@@ -139,7 +139,7 @@ std::optional<EarlyStopping::Behind> EarlyStopping::standing(size_t index) {
   return std::nullopt;
 }
 
-std::optional<std::string> EarlyStopping::reason_to_stop(size_t index) {
+std::optional<std::string> StoppingRule::reason_to_stop(size_t index) {
   const auto found = standing(index);
   if (!found) return std::nullopt;
   const std::string at_step = "at step " + std::to_string(found->step);

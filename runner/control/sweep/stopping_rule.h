@@ -80,10 +80,10 @@ class Curve {
 // scheduler's matter. median: at its last value its summary is no worse than the median of those of
 // the others that came as far, where these are three or more (Golovin et al., "Google Vizier",
 // 2017, with the summary in place of the mean).
-class EarlyStopping {
+class StoppingRule {
  public:
   // Both must outlive it.
-  EarlyStopping(const std::vector<Curve>& curves, const EarlyStop& rule)
+  StoppingRule(const std::vector<Curve>& curves, const EarlyStop& rule)
       : curves_(curves), rule_(rule) {}
 
   // Why the trial at `index` is not worth going on with now: "asha: 5th of 8 at step 50; the best 2

@@ -1,4 +1,4 @@
-#include "control/sweep/early_stopping.h"
+#include "control/sweep/stopping_rule.h"
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ constexpr EarlyStop kMedian{EarlyStop::Rule::median, 4, 2};
 
 std::optional<std::string> reason_to_stop(const std::vector<Curve>& curves, size_t index,
                                           const EarlyStop& rule) {
-  return EarlyStopping(curves, rule).reason_to_stop(index);
+  return StoppingRule(curves, rule).reason_to_stop(index);
 }
 
 std::string reason(const std::vector<Curve>& curves, size_t index, const EarlyStop& rule) {
@@ -145,7 +145,7 @@ TEST_CASE("early stopping: one comparison of all trials says the same of each") 
   for (int i = 0; i < 20; ++i)
     curves.push_back(curve(8, std::vector<double>(1 + i % 5, i * 7 % 20)));
   for (const EarlyStop& rule : {kAsha, kMedian}) {
-    EarlyStopping all(curves, rule);
+    StoppingRule all(curves, rule);
     for (size_t i = 0; i < curves.size(); ++i) {
       CHECK(all.reason_to_stop(i) == reason_to_stop(curves, i, rule));
       CHECK(all.is_behind(i) == all.reason_to_stop(i).has_value());
@@ -217,7 +217,7 @@ struct Simulation {
     std::vector<size_t> running;
     for (int64_t look = 1;; ++look) {
       if (restart_every && look % restart_every == 0) running.clear();
-      EarlyStopping now(curves, rule);
+      StoppingRule now(curves, rule);
       std::erase_if(running, [&](size_t i) {
         return curves[i].last_step() >= kSteps || now.reason_to_stop(i);
       });
@@ -235,7 +235,7 @@ struct Simulation {
     }
   }
 
-  std::optional<size_t> next_of(const std::vector<size_t>& running, EarlyStopping& now) const {
+  std::optional<size_t> next_of(const std::vector<size_t>& running, StoppingRule& now) const {
     std::optional<size_t> best;
     for (size_t i = 0; i < curves.size(); ++i) {
       if (std::count(running.begin(), running.end(), i) || curves[i].last_step() >= kSteps ||

@@ -1,4 +1,4 @@
-#include "control/sweep/run/early_stops.h"
+#include "control/sweep/run/trial_pruner.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,12 +9,12 @@
 
 namespace exprun {
 
-void EarlyStops::look_at(const Trial& trial) {
+void TrialPruner::look_at(const Trial& trial) {
   if (const WhichRun which = standing(store_, folder_, trial); which.run)
     curves_.refresh(trial, *which.run);
 }
 
-void EarlyStops::look_at_others(size_t count, const std::function<const Trial&(size_t)>& other) {
+void TrialPruner::look_at_others(size_t count, const std::function<const Trial&(size_t)>& other) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kAllOfThem{1};
   constexpr size_t kPortion = 100;
@@ -30,34 +30,34 @@ void EarlyStops::look_at_others(size_t count, const std::function<const Trial&(s
   next_look_at_others_ = end + std::max<Clock::duration>(pause, kShare * (end - begin));
 }
 
-std::optional<std::string> EarlyStops::stop(const Trial& trial, const RunRow& run) {
+std::optional<std::string> TrialPruner::prune(const Trial& trial, const RunRow& run) {
   const auto reason = curves_.reason_to_stop(trial);
   if (reason) store_.record_event({run.id, 0, "info", kPruneEvent, *reason});
   return reason;
 }
 
-bool EarlyStops::stop_interrupted(const Trial& trial, const WhichRun& which) {
+bool TrialPruner::prune_interrupted(const Trial& trial, const WhichRun& which) {
   if (which.decision != Decision::continue_run || !curves_.reason_to_stop(trial)) return false;
   const HeldRun held = hold_ended_run(folder_, *which.run);
   if (!held.lock || !(standing(store_, folder_, trial) == which)) return false;
-  const auto reason = stop(trial, *which.run);
+  const auto reason = prune(trial, *which.run);
   store_.end_attempt(which.run->id, RunState::pruned, which.run->exit_code, which.run->signal,
                      *reason);
   return true;
 }
 
 // Those that were behind stay so until a curve changes.
-const Trial* EarlyStops::promote() {
+const Trial* TrialPruner::promote() {
   if (std::exchange(behind_at_, curves_.revision()) != curves_.revision()) behind_ = 0;
   const Trial* promoted = nullptr;
-  for (; behind_ < stopped_.size(); ++behind_) {
-    const Trial* trial = stopped_[behind_];
+  for (; behind_ < pruned_.size(); ++behind_) {
+    const Trial* trial = pruned_[behind_];
     if (!curves_.is_behind(*trial) &&
         (!promoted || curves_.of(*trial).last_step() > curves_.of(*promoted).last_step()))
       promoted = trial;
   }
   if (promoted) behind_ = 0;  // others may be worth it too
-  std::erase(stopped_, promoted);
+  std::erase(pruned_, promoted);
   return promoted;
 }
 

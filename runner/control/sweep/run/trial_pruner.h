@@ -1,4 +1,5 @@
-// The trials of a sweep that its rule stops early, and which of them go on after all.
+// The trials of a sweep that its rule (stopping_rule.h) stops early, and which of them go on after
+// all.
 #pragma once
 
 #include <chrono>
@@ -15,10 +16,10 @@
 namespace exprun {
 
 // Without a rule (has_rule()), a caller asks nothing else.
-class EarlyStops {
+class TrialPruner {
  public:
   // All must outlive it.
-  EarlyStops(Store& store, const StoreFolder& folder, const SweepPlan& plan)
+  TrialPruner(Store& store, const StoreFolder& folder, const SweepPlan& plan)
       : store_(store), folder_(folder), plan_(plan), curves_(store, plan) {}
 
   bool has_rule() const { return plan_.early_stop.rule != EarlyStop::Rule::none; }
@@ -32,16 +33,16 @@ class EarlyStops {
 
   // Why a trial that runs is to be told to save and end; nothing if it may go on. Recorded as an
   // event of its run, from which its launcher takes the reason.
-  std::optional<std::string> stop(const Trial& trial, const RunRow& run);
+  std::optional<std::string> prune(const Trial& trial, const RunRow& run);
   // Ends a trial that was interrupted before it could be told, and need not start again. False if
   // it may go on, or somebody else continues it.
-  bool stop_interrupted(const Trial& trial, const WhichRun& which);
+  bool prune_interrupted(const Trial& trial, const WhichRun& which);
 
-  // A trial was stopped early.
-  void add(const Trial& trial) { stopped_.push_back(&trial); }
-  int count() const { return static_cast<int>(stopped_.size()); }
+  // A trial was pruned.
+  void add(const Trial& trial) { pruned_.push_back(&trial); }
+  int count() const { return static_cast<int>(pruned_.size()); }
 
-  // Of the trials that were stopped, takes out the furthest that is worth going on with, now that
+  // Of the pruned trials, takes out the furthest that is worth going on with, now that
   // more have come as far; null without one.
   const Trial* promote();
 
@@ -50,7 +51,7 @@ class EarlyStops {
   const StoreFolder& folder_;
   const SweepPlan& plan_;
   TrialCurves curves_;
-  std::vector<const Trial*> stopped_;
+  std::vector<const Trial*> pruned_;
   size_t behind_ = 0;      // so many of these are not worth going on with,
   int64_t behind_at_ = 0;  // at this revision of the curves
   std::chrono::steady_clock::time_point next_look_at_others_{};
