@@ -1,5 +1,5 @@
 // Which of several kernels computes: measured once, kept with the run, the same on all ranks.
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
@@ -15,7 +15,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "engine/attempt/kernel_choices.h"
+#include "engine/autotune/run_kernels.h"
 #include "engine/tiny_run.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"

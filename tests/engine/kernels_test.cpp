@@ -17,11 +17,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 #include "engine/model.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/decoding_attention.h"
 #include "kernels/instruction_set.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"

@@ -20,8 +20,8 @@
 #include <string>
 
 #include "base/diagnostic.h"
+#include "engine/autotune/autotune.h"
 #include "engine/checkpoint/safetensors.h"
-#include "engine/device/autotune.h"
 #include "engine/device/cpu_memory.h"
 #include "engine/step.h"
 #include "kernels/linear.h"

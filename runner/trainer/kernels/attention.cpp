@@ -13,7 +13,7 @@
 #include "kernels/attention_head.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 namespace exprun {
 namespace {

@@ -36,24 +36,10 @@ at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, const std::vector<int64_t>& lengths,
                               int64_t window, double dropout);
 
-// One position a text against all that came before it: query (B, 1, H, D), key and value
-// (B, H', T, D), where H' divides H -> (B, 1, H D). No autograd. In fp32 and bf16 on a CPU by our
-// kernel, in fp32: ATen's packs the keys and values of every head anew for each position.
-at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
-                              const at::Tensor& value);
-
 // causal_attention by our kernel: fp32 or bf16 on a CPU.
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads);
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
-
-// decoding_attention by our kernel, where positions of a head lie one after another.
-at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& key,
-                                   const at::Tensor& value);
-
-// decoding_attention by ATen.
-at::Tensor decoding_attention_reference(const at::Tensor& query, const at::Tensor& key,
-                                        const at::Tensor& value);
 
 // causal_attention by ATen.
 at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,

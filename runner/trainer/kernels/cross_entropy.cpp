@@ -17,7 +17,7 @@
 
 #include "engine/model.h"
 #include "kernels/instruction_set.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cross_entropy.cpp"

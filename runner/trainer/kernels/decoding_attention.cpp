@@ -1,3 +1,5 @@
+#include "kernels/decoding_attention.h"
+
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -7,7 +9,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/attention.h"
 #include "kernels/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "kernels/custom_function.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 #ifndef EXPRUN_KERNELS_LAYER_NORM_TYPES
 #define EXPRUN_KERNELS_LAYER_NORM_TYPES

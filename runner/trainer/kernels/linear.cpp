@@ -17,7 +17,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 #include "engine/precision/precision.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"

@@ -1,6 +1,6 @@
 // y = x W^T + b, forward and both gradients, in the fastest way for each shape
-// (engine/device/autotune.h): fp32 by ATen's BLAS (MKL) or by oneDNN, bf16 by ATen or in fp32 with
-// the result rounded.
+// (engine/autotune/autotune.h): fp32 by ATen's BLAS (MKL) or by oneDNN, bf16 by ATen or in fp32
+// with the result rounded.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "kernels/custom_function.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 #ifndef EXPRUN_KERNELS_RMS_NORM_TYPES
 #define EXPRUN_KERNELS_RMS_NORM_TYPES

@@ -6,7 +6,7 @@
 #include <ATen/ops/stack.h>
 
 #include "kernels/custom_function.h"
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rotation.cpp"

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/attention.h"
+#include "kernels/decoding_attention.h"
 
 namespace exprun {
 

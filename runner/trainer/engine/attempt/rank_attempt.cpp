@@ -12,7 +12,7 @@
 #include "dist/gloo.h"
 #include "dist/group_by_device.h"
 #include "dist/nccl.h"
-#include "engine/attempt/kernel_choices.h"
+#include "engine/autotune/run_kernels.h"
 #include "engine/checkpoint/open_checkpoint.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"

@@ -12,8 +12,8 @@
 #include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
+#include "engine/autotune/autotune.h"
 #include "engine/checkpoint/safetensors.h"
-#include "engine/device/autotune.h"
 #include "engine/device/cpu_memory.h"
 #include "engine/device/device.h"
 

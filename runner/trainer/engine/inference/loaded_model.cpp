@@ -6,7 +6,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
-#include "engine/attempt/kernel_choices.h"
+#include "engine/autotune/run_kernels.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"

@@ -1,8 +1,8 @@
 // Which kernels compute, ours or ATen's operators: of functions that have both, the faster for its
-// sizes on this machine is measured once (engine/device/autotune.h).
+// sizes on this machine is measured once (engine/autotune/autotune.h).
 #pragma once
 
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 #include "kernels/custom_function.h"
 
 namespace exprun {

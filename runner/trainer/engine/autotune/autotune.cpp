@@ -1,4 +1,4 @@
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 
 #include <ATen/Version.h>
 #include <torch/version.h>

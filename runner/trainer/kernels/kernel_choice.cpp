@@ -1,4 +1,4 @@
-#include "kernels/ours_or_aten.h"
+#include "kernels/kernel_choice.h"
 
 #include <ATen/core/grad_mode.h>
 

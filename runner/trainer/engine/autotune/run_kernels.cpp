@@ -1,4 +1,4 @@
-#include "engine/attempt/kernel_choices.h"
+#include "engine/autotune/run_kernels.h"
 
 #include <chrono>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "engine/device/autotune.h"
+#include "engine/autotune/autotune.h"
 #include "engine/device/device.h"
 
 namespace exprun {
@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kKernels = "kernels";
-constexpr std::chrono::minutes kPatience{30};  // for a micro-batch of a large model
+constexpr const char* kAgreedKernels = "kernels";
+constexpr std::chrono::minutes kWarmUpPatience{30};  // for a micro-batch of a large model
 
 // The gradients are set to zero again by the first step.
 void warm_up(const Pipeline& pipeline) {
@@ -64,9 +64,9 @@ void agree_on_kernels(Rendezvous& rendezvous, const Pipeline& pipeline) {
   if (autotune::frozen() || !pipeline.model().device().is_cpu()) return;
   if (rendezvous.place().rank == 0) {
     warm_up(pipeline);
-    rendezvous.set(kKernels, json_text(autotune::save()));
+    rendezvous.set(kAgreedKernels, json_text(autotune::save()));
   } else {
-    autotune::load(parse_json<json>(rendezvous.get(kKernels, kPatience)));
+    autotune::load(parse_json<json>(rendezvous.get(kAgreedKernels, kWarmUpPatience)));
   }
   autotune::seal();
 }

@@ -1,4 +1,4 @@
-// Which kernels a run computes with, where several can (engine/device/autotune.h): the same in
+// Which kernels a run computes with, where several can (engine/autotune/autotune.h): the same in
 // every attempt and on every rank. The run's kernels.json has them from the first step on, and so
 // has the state of each checkpoint; what the machine has measured for all runs is in the cache of
 // autotune.
