@@ -22,7 +22,7 @@
 #include "engine/autotune/autotune.h"
 #include "engine/describe.h"
 #include "engine/device/gpu.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/device/torch_error.h"
 #include "engine/inference/answer_prompts.h"
 #include "engine/inference/evaluate_run.h"
@@ -34,12 +34,14 @@ namespace {
 
 ExitCode print_version() {
   use_threads(own_cores().count());
-  const Machine machine = this_machine();
-  const nlohmann::json json{
-      {"exprun", version()},        {"libtorch", machine.libtorch},
-      {"blas", machine.blas},       {"onednn", machine.onednn},
-      {"threads", machine.threads}, {"instruction_set", machine.instruction_set},
-      {"cuda", cuda_version()}};
+  const NumericEnvironment environment = numeric_environment();
+  const nlohmann::json json{{"exprun", version()},
+                            {"libtorch", environment.libtorch},
+                            {"blas", environment.blas},
+                            {"onednn", environment.onednn},
+                            {"threads", environment.threads},
+                            {"instruction_set", environment.instruction_set},
+                            {"cuda", cuda_version()}};
   std::cout << json_text(json) << std::endl;
   return ExitCode::done;
 }

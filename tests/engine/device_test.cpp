@@ -145,7 +145,7 @@ TEST_CASE("device: the noise of rounding is a function of key and place") {
 }
 
 TEST_CASE("device: a resume says what may change bits on a GPU") {
-  Machine then, now;
+  NumericEnvironment then, now;
   now.device = "NVIDIA H200";
   CHECK(bits_may_differ(then, now) ==
         "results may not be bit-identical to those of an uninterrupted run; the device was cpu and "

@@ -113,12 +113,12 @@ Pipeline::Share Pipeline::share() const {
   return {group->rank() * count, count};
 }
 
-Machine Pipeline::machine() const {
-  Machine machine = this_machine();
-  machine.device = device_name(model().device());
-  machine.world_size = group->world_size();
-  machine.strategy = recipe.section("parallelism").get<std::string>("strategy");
-  return machine;
+NumericEnvironment Pipeline::environment() const {
+  NumericEnvironment environment = numeric_environment();
+  environment.device = device_name(model().device());
+  environment.world_size = group->world_size();
+  environment.strategy = recipe.section("parallelism").get<std::string>("strategy");
+  return environment;
 }
 
 Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {

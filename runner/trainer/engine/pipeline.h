@@ -10,7 +10,7 @@
 #include "engine/buffers/optimizers.h"
 #include "engine/buffers/weight_average.h"
 #include "engine/dataset.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/evaluation.h"
 #include "engine/model.h"
 #include "engine/run_plan.h"
@@ -67,7 +67,7 @@ struct Pipeline {
   Share share() const;
 
   // What the bits of this run depend on, with its ranks.
-  Machine machine() const;
+  NumericEnvironment environment() const;
 
   // A batch of the dataset; a token outside of the vocabulary is a RecipeError at
   // model.vocab_size.

@@ -58,7 +58,7 @@ TEST_CASE("checkpoint: tensors and state come back into another pipeline") {
   CHECK(state.position.evaluated == std::set<std::string>{"val_loss"});
   CHECK(state.position.best->value == 1.5);
   CHECK(state.tokens == 5 * 128);
-  CHECK(state.machine.threads == this_machine().threads);
+  CHECK(state.environment.threads == numeric_environment().threads);
 
   const Pipeline other = run.build();
   load_tensors(folder, other);

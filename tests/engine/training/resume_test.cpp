@@ -67,9 +67,9 @@ TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same
 }
 
 TEST_CASE("resume: what may change bits is said") {
-  const Machine then{2, "AVX512", "2.11.0", "mkl", "3.10.2"};
+  const NumericEnvironment then{2, "AVX512", "2.11.0", "mkl", "3.10.2"};
   CHECK(bits_may_differ(then, then).empty());
-  Machine now = then;
+  NumericEnvironment now = then;
   now.instruction_set = "AVX2";
   now.libtorch = "2.12.0";
   CHECK(bits_may_differ(then, now) ==

@@ -22,18 +22,18 @@ TEST_CASE("mfu: a device that is not known has no peak") {
 }
 
 TEST_CASE("mfu: a CPU's peak is an estimate that says what it takes for granted") {
-  const Mfu mfu{1e6, *estimated_peak(Machine{2, "AVX512", "", "", ""}, 4, 2.5e9)};
+  const Mfu mfu{1e6, *estimated_peak(NumericEnvironment{2, "AVX512", "", "", ""}, 4, 2.5e9)};
   CHECK(mfu.peak.flops == doctest::Approx(320e9));
   CHECK(mfu.text(32'000) ==
         "MFU 10.0% (convention P, peak 0.32 TFLOP/s, estimated: fp32, 1 rank x 2 cores x 2.5 GHz "
         "x 2 units x 2 operations x 16 lanes)");
-  CHECK_FALSE(estimated_peak(Machine{2, "DEFAULT", "", "", ""}, 4, 2.5e9));
-  CHECK_FALSE(estimated_peak(Machine{2, "AVX2", "", "", ""}, 4, 0));
+  CHECK_FALSE(estimated_peak(NumericEnvironment{2, "DEFAULT", "", "", ""}, 4, 2.5e9));
+  CHECK_FALSE(estimated_peak(NumericEnvironment{2, "AVX2", "", "", ""}, 4, 0));
 }
 
 TEST_CASE(
     "mfu: the peak of several ranks is that of their cores, however many threads share them") {
-  const Mfu mfu{1e6, *estimated_peak(Machine{64, "AVX2", "", "", "", 3}, 1, 2.4456e9)};
+  const Mfu mfu{1e6, *estimated_peak(NumericEnvironment{64, "AVX2", "", "", "", 3}, 1, 2.4456e9)};
   CHECK(mfu.peak.flops == doctest::Approx(3 * 2.4456e9 * 32));
   CHECK(mfu.text(23'477.76) ==
         "MFU 10.0% (convention P, peak 0.2348 TFLOP/s, estimated: fp32, 3 ranks x 1 core x 2.446 "
@@ -42,7 +42,7 @@ TEST_CASE(
 
 TEST_CASE("mfu: a given peak is of a GPU, or of a machine, whatever ranks share its cores") {
   const auto recipe = recipe_with("schedule", "constant", "[metrics]\npeak_tflops = 0.5\n");
-  const Machine four_ranks{2, "AVX2", "", "", "", 4};
+  const NumericEnvironment four_ranks{2, "AVX2", "", "", "", 4};
   CHECK(peak_of(recipe, four_ranks, {1, 1})->flops == 0.5e12);
   CHECK(peak_of(recipe, four_ranks, {2, 2})->flops == 1e12);
 }

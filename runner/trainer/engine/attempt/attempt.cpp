@@ -90,9 +90,9 @@ ExitCode run_attempt(const StoredRun& run, const std::optional<std::filesystem::
   const Pipeline& pipeline = attempt.pipeline();
   KernelFile kernels(run.folder.kernels());
   if (rendezvous) prepare_together(*rendezvous, pipeline);
-  if (place.rank == 0) keep_threads(run.folder, {attempt.machine().threads, place.world_size});
+  if (place.rank == 0) keep_threads(run.folder, {attempt.environment().threads, place.world_size});
 
-  record_libraries(run, libraries_json(attempt.machine(), attempt.device()));
+  record_libraries(run, libraries_json(attempt.environment(), attempt.device()));
   Recording recording(run, attempt);
   const std::optional<Position> start = attempt.restore(recording);
   weights.reset();

@@ -8,7 +8,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/process/program.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -44,7 +44,7 @@ std::vector<ConsistencyRecord> consistency_record(
   std::vector<ConsistencyRecord> all;
   all.push_back(
       {"the program", value_or_reason([] { return hash_file_hex(program()); }), kInstall});
-  all.push_back({"LibTorch", this_machine().libtorch, kInstall});
+  all.push_back({"LibTorch", numeric_environment().libtorch, kInstall});
   all.push_back({"the recipe", recipe_hash, kSameRecipe});
   for (const auto* files :
        {&data.train, &data.validation, &data.train_segments, &data.validation_segments})

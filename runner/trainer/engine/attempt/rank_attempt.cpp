@@ -73,8 +73,8 @@ bool is_worth_threads(const ResolvedRecipe& recipe, const TrainState& shapes) {
 int thread_count(const ResolvedRecipe& recipe, const TrainState& shapes,
                  const std::optional<CheckpointState>& checkpoint, const HandOver& hand_over,
                  int world_size, int cores) {
-  if (checkpoint && checkpoint->machine.world_size == world_size)
-    return checkpoint->machine.threads;
+  if (checkpoint && checkpoint->environment.world_size == world_size)
+    return checkpoint->environment.threads;
   if (const auto kept = kept_threads(hand_over.folder); kept && kept->world_size == world_size)
     return kept->threads;
   const auto* threads = recipe.find("run.threads")->as<int64_t>();
@@ -97,16 +97,16 @@ at::Device device_of(const HandOver& hand_over, const Rendezvous* rendezvous) {
   return device_of_rank(type, rendezvous ? rendezvous->place().local_rank : 0);
 }
 
-void warn_of_what_is_slow(const ResolvedRecipe& recipe, const Machine& machine, at::Device device,
-                          int cores) {
-  if (machine.threads > cores && device.is_cpu())
-    log_warning(pluralize(machine.threads, "thread") + " must take turns on " +
+void warn_of_what_is_slow(const ResolvedRecipe& recipe, const NumericEnvironment& environment,
+                          at::Device device, int cores) {
+  if (environment.threads > cores && device.is_cpu())
+    log_warning(pluralize(environment.threads, "thread") + " must take turns on " +
                 pluralize(cores, "core") + "; run.threads = \"auto\" takes one per core");
   const Section precision = recipe.section("precision");
   if (const auto slow = device.is_cpu() ? check_formats(precision, processor_flags())
                                         : check_formats(precision, facts_of(device)))
     log_warning(*slow);
-  if (machine.blas == "generic" && device.is_cpu())
+  if (environment.blas == "generic" && device.is_cpu())
     log_warning(
         "this LibTorch has a generic BLAS: training is 20 to 45 times slower than with MKL");
 }
@@ -142,12 +142,12 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   const TrainState shapes = build_train_state(recipe_, at::kMeta, imagined_ranks(world_size));
   use_threads(thread_count(recipe_, shapes, state_, hand_over, world_size, share_.cores));
   choose_kernels(recipe_, state_);
-  machine_ = this_machine();
-  warn_of_what_is_slow(recipe_, machine_, device_, share_.cores);
+  environment_ = numeric_environment();
+  warn_of_what_is_slow(recipe_, environment_, device_, share_.cores);
   warn_of_memory(recipe_, shapes, device_, share_, world_size);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
-  for (const std::string& line : start_summary(*pipeline_, hand_over.data, machine_))
+  for (const std::string& line : start_summary(*pipeline_, hand_over.data, environment_))
     log_info(line);
   if (const std::string warning = pipeline_->dataset->warning(); !warning.empty())
     log_warning("dataset: " + warning);
@@ -173,7 +173,7 @@ std::optional<Position> RankAttempt::restore(Recorder& recorder) const {
   }
   load_tensors(*hand_over_.checkpoint, *pipeline_);
   const std::string warning =
-      bits_may_differ(state_->machine, pipeline_->machine(), kernels_repeat());
+      bits_may_differ(state_->environment, pipeline_->environment(), kernels_repeat());
   if (!warning.empty()) recorder.event("warning", "resume", warning);
   log_info("continues from step " + std::to_string(state_->position.step));
   return state_->position;

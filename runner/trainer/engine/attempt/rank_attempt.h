@@ -11,7 +11,7 @@
 #include "dist/rendezvous.h"
 #include "engine/attempt/hand_over.h"
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/pipeline.h"
 #include "engine/record/recorder.h"
 
@@ -41,7 +41,7 @@ class RankAttempt {
 
   const ResolvedRecipe& recipe() const { return recipe_; }
   const Pipeline& pipeline() const { return *pipeline_; }
-  const Machine& machine() const { return machine_; }
+  const NumericEnvironment& environment() const { return environment_; }
   at::Device device() const { return device_; }
   const CoreShare& share() const { return share_; }
 
@@ -60,7 +60,7 @@ class RankAttempt {
   std::optional<CheckpointState> state_;
   at::Device device_;
   CoreShare share_;
-  Machine machine_;
+  NumericEnvironment environment_;
   std::optional<Pipeline> pipeline_;
 };
 

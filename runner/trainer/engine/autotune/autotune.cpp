@@ -22,7 +22,7 @@
 #include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/machine/processor.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 
 namespace exprun::autotune {
 namespace {

@@ -72,14 +72,14 @@ json to_json(const CheckpointState& state) {
           {"divergence", to_json(position.divergence)},
           {"recipe_hash", state.recipe_hash},
           {"data_fingerprint", state.data_fingerprint},
-          {"threads", state.machine.threads},
-          {"instruction_set", state.machine.instruction_set},
-          {"libtorch", state.machine.libtorch},
-          {"blas", state.machine.blas},
-          {"onednn", state.machine.onednn},
-          {"world_size", state.machine.world_size},
-          {"strategy", state.machine.strategy},
-          {"device", state.machine.device},
+          {"threads", state.environment.threads},
+          {"instruction_set", state.environment.instruction_set},
+          {"libtorch", state.environment.libtorch},
+          {"blas", state.environment.blas},
+          {"onednn", state.environment.onednn},
+          {"world_size", state.environment.world_size},
+          {"strategy", state.environment.strategy},
+          {"device", state.environment.device},
           {"kernels", state.kernels}};
 }
 
@@ -106,14 +106,14 @@ CheckpointState from_json(const json& json) {
   state.tokens = json.at("tokens");
   state.recipe_hash = json.at("recipe_hash");
   state.data_fingerprint = json.at("data_fingerprint");
-  state.machine = {json.at("threads"),
-                   json.at("instruction_set"),
-                   json.at("libtorch"),
-                   json.at("blas"),
-                   json.at("onednn"),
-                   json.value("world_size", 1),
-                   json.value("strategy", "ddp"),
-                   json.value("device", "cpu")};
+  state.environment = {json.at("threads"),
+                       json.at("instruction_set"),
+                       json.at("libtorch"),
+                       json.at("blas"),
+                       json.at("onednn"),
+                       json.value("world_size", 1),
+                       json.value("strategy", "ddp"),
+                       json.value("device", "cpu")};
   state.kernels = json.at("kernels");
   return state;
 }
@@ -246,7 +246,7 @@ Snapshot take_snapshot(const Pipeline& pipeline, const Position& position) {
   const auto& average = pipeline.train_state.average;
   return {
       {position, position.step * plan.batch.tokens(), pipeline.recipe.hash(),
-       pipeline.data_fingerprint, pipeline.machine(), autotune::save()},
+       pipeline.data_fingerprint, pipeline.environment(), autotune::save()},
       copies(pipeline.optimizers().parameter_tensors(), pipeline.model().device()),
       pipeline.optimizers().gathered_state(),
       copies(average ? average->tensors() : std::vector<NamedTensor>(), pipeline.model().device()),

@@ -14,7 +14,7 @@
 
 #include "engine/checkpoint/position.h"
 #include "engine/checkpoint/safetensors.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/pipeline.h"
 
 namespace exprun {
@@ -25,7 +25,7 @@ struct CheckpointState {
   int64_t tokens = 0;  // trained on so far
   std::string recipe_hash;
   std::string data_fingerprint;
-  Machine machine;
+  NumericEnvironment environment;
   nlohmann::json kernels;  // autotune::save
 };
 

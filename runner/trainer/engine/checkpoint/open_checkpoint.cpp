@@ -48,7 +48,8 @@ std::optional<Position> load_newest(const RunFolder& folder, const Pipeline& pip
   return read_checkpoint_state(checkpoint).position;
 }
 
-std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat) {
+std::string bits_may_differ(const NumericEnvironment& then, const NumericEnvironment& now,
+                            bool kernels_repeat) {
   const std::string differences =
       difference("LibTorch", then.libtorch, now.libtorch) +
       difference("the instruction set", then.instruction_set, now.instruction_set) +

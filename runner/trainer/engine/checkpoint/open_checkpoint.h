@@ -22,7 +22,8 @@ CheckpointState open_checkpoint(const std::filesystem::path& folder, const std::
 
 // What may change bits between the machine of the checkpoint and this one, for people; empty if
 // nothing does. `kernels_repeat`: whether the device's kernels make the same bits each time.
-std::string bits_may_differ(const Machine& then, const Machine& now, bool kernels_repeat = true);
+std::string bits_may_differ(const NumericEnvironment& then, const NumericEnvironment& now,
+                            bool kernels_repeat = true);
 
 // On all ranks together: loads the newest intact checkpoint with at most `step` steps that rank 0
 // finds in the run's folder. Its position, or nothing if there is none. Throws Error.

@@ -51,7 +51,7 @@ LoadedModel::LoadedModel(const nlohmann::json& request, const RunFolder& run,
   const at::Device device = device_of_rank(chosen_device(settings), 0);
   use_device(device, settings.get<bool>("deterministic"));
   use_formats(recipe_.section("precision"));
-  use_threads(state ? state->machine.threads : own_cores().count());
+  use_threads(state ? state->environment.threads : own_cores().count());
   choose_kernels(recipe_, state);
   const nlohmann::json& only = request.at("only");
   pipeline_.emplace(

@@ -216,9 +216,10 @@ std::string memory_line(const Pipeline& pipeline) {
          binary_bytes(memory.activations);
 }
 
-std::string machine_line(const Machine& machine) {
-  return "LibTorch " + machine.libtorch + ", BLAS " + machine.blas + ", oneDNN " + machine.onednn +
-         ", " + machine.instruction_set + ", " + plural(machine.threads, "thread");
+std::string machine_line(const NumericEnvironment& environment) {
+  return "LibTorch " + environment.libtorch + ", BLAS " + environment.blas + ", oneDNN " +
+         environment.onednn + ", " + environment.instruction_set + ", " +
+         plural(environment.threads, "thread");
 }
 
 // "NVIDIA H200 (GPU-...), 139 GiB, 138 GiB of them free, CUDA 13.0"
@@ -258,9 +259,9 @@ std::string result_line(const Pipeline& pipeline, const Progress& progress,
 }  // namespace
 
 std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedData& data,
-                                       const Machine& machine) {
-  std::vector<std::string> lines{model_line(pipeline), memory_line(pipeline), machine_line(machine),
-                                 data_line(pipeline, data)};
+                                       const NumericEnvironment& environment) {
+  std::vector<std::string> lines{model_line(pipeline), memory_line(pipeline),
+                                 machine_line(environment), data_line(pipeline, data)};
   const at::Device device = pipeline.model().device();
   if (!device.is_cpu()) lines.push_back(gpu_line(device));
   if (const std::string remark = pipeline.dataset->remark(); !remark.empty())

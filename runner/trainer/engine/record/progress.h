@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/terminal/progress_line.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/pipeline.h"
 #include "engine/record/evaluation_progress.h"
 #include "engine/record/recorder.h"
@@ -76,7 +76,7 @@ class Progress : public Recorder {
 
 // Lines for people.
 std::vector<std::string> start_summary(const Pipeline& pipeline, const PreparedData& data,
-                                       const Machine& machine);
+                                       const NumericEnvironment& environment);
 std::vector<std::string> end_summary(const Pipeline& pipeline, const Progress& progress,
                                      const TrainingResult& result, const StoredRun& run);
 

@@ -23,7 +23,7 @@ std::vector<std::string> metrics_of(const Pipeline& pipeline) {
 // Nothing where no peak is known.
 std::optional<Mfu> mfu_of(const RankAttempt& attempt) {
   const Pipeline& pipeline = attempt.pipeline();
-  const auto peak = peak_of(pipeline.recipe, pipeline.machine(), attempt.share());
+  const auto peak = peak_of(pipeline.recipe, pipeline.environment(), attempt.share());
   if (!peak) return std::nullopt;
   return Mfu{pipeline.model().flops_per_token(pipeline.plan.batch.sequence_length), *peak};
 }

@@ -20,14 +20,14 @@ int lanes_of(const std::string& instruction_set) {
 
 }  // namespace
 
-std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
+std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const NumericEnvironment& environment,
                             const CoreShare& share) {
   const auto given = recipe.section("metrics").find<double>("peak_tflops");
   const auto format = recipe.section("precision").get<std::string>("compute");
-  const bool cpu = machine.device == "cpu";
-  if (given) return Peak{*given * 1e12 * (cpu ? share.machines : machine.world_size)};
-  return cpu ? estimated_peak(machine, share.cores)
-             : known_peak(machine.device, format, machine.world_size);
+  const bool cpu = environment.device == "cpu";
+  if (given) return Peak{*given * 1e12 * (cpu ? share.machines : environment.world_size)};
+  return cpu ? estimated_peak(environment, share.cores)
+             : known_peak(environment.device, format, environment.world_size);
 }
 
 // The first name that the device's contains.
@@ -49,23 +49,23 @@ std::optional<Peak> known_peak(std::string_view device, std::string_view format,
   return std::nullopt;
 }
 
-std::optional<Peak> estimated_peak(const Machine& machine, int cores, double hertz) {
-  const int lanes = lanes_of(machine.instruction_set);
+std::optional<Peak> estimated_peak(const NumericEnvironment& environment, int cores, double hertz) {
+  const int lanes = lanes_of(environment.instruction_set);
   if (lanes == 0 || hertz == 0) return std::nullopt;
-  const int used = std::min(machine.threads, cores);  // more threads share what cores there are
+  const int used = std::min(environment.threads, cores);  // more threads share what cores there are
   char how[128];
   std::snprintf(how, sizeof how,
                 ", estimated: fp32, %d %s x %d %s x %.4g GHz x %d units x %d operations x %d lanes",
-                machine.world_size, machine.world_size == 1 ? "rank" : "ranks", used,
+                environment.world_size, environment.world_size == 1 ? "rank" : "ranks", used,
                 used == 1 ? "core" : "cores", hertz / 1e9, kUnits, kOperationsOfFusedMultiplyAdd,
                 lanes);
   return Peak{
-      1.0 * machine.world_size * used * hertz * kUnits * kOperationsOfFusedMultiplyAdd * lanes,
+      1.0 * environment.world_size * used * hertz * kUnits * kOperationsOfFusedMultiplyAdd * lanes,
       how};
 }
 
-std::optional<Peak> estimated_peak(const Machine& machine, int cores) {
-  return estimated_peak(machine, cores, highest_clock());
+std::optional<Peak> estimated_peak(const NumericEnvironment& environment, int cores) {
+  return estimated_peak(environment, cores, highest_clock());
 }
 
 std::string Mfu::text(double tokens_per_second) const {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "engine/attempt/rank_attempt.h"
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 #include "engine/pipeline.h"
 #include "engine/record/recorder.h"
 #include "recipe/resolved.h"
@@ -26,7 +26,7 @@ struct Peak {
 
 // Of all devices of the run: what the recipe says of one (the CPUs of a machine are one, however
 // many ranks share them), else what is known or estimated; nothing where none of these is.
-std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const Machine& machine,
+std::optional<Peak> peak_of(const ResolvedRecipe& recipe, const NumericEnvironment& environment,
                             const CoreShare& share);
 
 // Of one GPU for each rank, known by its name, in a format of [precision] compute: dense, as its
@@ -37,8 +37,8 @@ std::optional<Peak> known_peak(std::string_view device, std::string_view format,
 // the highest clock that the system names. Matrix units (AMX) and the clock under load are left
 // out. Nothing where the vectors or the clock are not known. `cores` are those that a rank may use,
 // `hertz` is their clock, 0 where it is not known.
-std::optional<Peak> estimated_peak(const Machine& machine, int cores);
-std::optional<Peak> estimated_peak(const Machine& machine, int cores, double hertz);
+std::optional<Peak> estimated_peak(const NumericEnvironment& environment, int cores);
+std::optional<Peak> estimated_peak(const NumericEnvironment& environment, int cores, double hertz);
 
 struct Mfu {
   double flops_per_token = 0;

@@ -7,7 +7,7 @@
 
 namespace exprun {
 
-struct Machine {
+struct NumericEnvironment {
   int threads = 0;               // of one process, inside operators
   std::string instruction_set;   // "AVX512"
   std::string libtorch;          // "2.11.0"
@@ -17,15 +17,15 @@ struct Machine {
   std::string strategy = "ddp";  // how they share the work
   std::string device = "cpu";    // or the GPU's name
 
-  friend bool operator==(const Machine&, const Machine&) = default;
+  friend bool operator==(const NumericEnvironment&, const NumericEnvironment&) = default;
 };
 
 // As the process is set now; of the ranks it knows nothing.
-Machine this_machine();
+NumericEnvironment numeric_environment();
 
 // The same for the run's record, as JSON, with the GPU if there is one, and all that LibTorch says
 // of how it was built: MKL, oneDNN, and CUDA, cuDNN and NCCL where it has them.
-std::string libraries_json(const Machine& machine, at::Device device);
+std::string libraries_json(const NumericEnvironment& environment, at::Device device);
 
 // Sets threads once, before the first operator; numbers too small for the normal form become zero
 // on every thread (results do not depend on which thread computed them, and rows of an embedding

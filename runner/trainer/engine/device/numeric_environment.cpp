@@ -1,4 +1,4 @@
-#include "engine/device/machine.h"
+#include "engine/device/numeric_environment.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -31,25 +31,25 @@ nlohmann::ordered_json to_json(const GpuFacts& gpu) {
 
 }  // namespace
 
-Machine this_machine() {
+NumericEnvironment numeric_environment() {
   const std::string built = at::show_config();
-  Machine machine;
-  machine.threads = at::get_num_threads();
-  machine.instruction_set = at::get_cpu_capability();
-  machine.libtorch = TORCH_VERSION;
-  machine.blas = part(built, "BLAS_INFO=", ",\n ");
-  machine.onednn = part(built, "MKL-DNN v", " \n");
-  return machine;
+  NumericEnvironment environment;
+  environment.threads = at::get_num_threads();
+  environment.instruction_set = at::get_cpu_capability();
+  environment.libtorch = TORCH_VERSION;
+  environment.blas = part(built, "BLAS_INFO=", ",\n ");
+  environment.onednn = part(built, "MKL-DNN v", " \n");
+  return environment;
 }
 
-std::string libraries_json(const Machine& machine, at::Device device) {
+std::string libraries_json(const NumericEnvironment& environment, at::Device device) {
   nlohmann::ordered_json json{
-      {"libtorch", machine.libtorch},
-      {"blas", machine.blas},
+      {"libtorch", environment.libtorch},
+      {"blas", environment.blas},
       {"mkl", part(at::show_config(), "Math Kernel Library Version ", "-\n")},
-      {"onednn", machine.onednn},
-      {"instruction_set", machine.instruction_set},
-      {"threads", machine.threads},
+      {"onednn", environment.onednn},
+      {"instruction_set", environment.instruction_set},
+      {"threads", environment.threads},
       {"device", device.str()}};
   if (!device.is_cpu()) json["gpu"] = to_json(facts_of(device));
   json["config"] = at::show_config();
