@@ -7,7 +7,8 @@
 #include <stdexcept>
 
 #include "base/hash.h"
-#include "recipe/complete.h"
+#include "recipe/defaults/auto_values.h"
+#include "recipe/defaults/fill_defaults.h"
 #include "recipe/key_path.h"
 #include "recipe/merge.h"
 #include "recipe/overrides.h"
@@ -133,7 +134,7 @@ Resolution resolve_merged(const RecipeText& text, Extended extended,
   std::vector<std::string> overrides = apply_overrides(schemas, root, text, diagnostics);
   validate(schemas, root, diagnostics);
   check_no_sweep(root, file, diagnostics);
-  complete(schemas, root, dataset_info, file);
+  fill_defaults(schemas, root, dataset_info, file);
   check_rules(schemas, root, dataset_info, diagnostics);
   add_chains(text, extended, diagnostics);
   std::string hash = hash_of(schemas, root, file);

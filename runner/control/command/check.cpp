@@ -23,9 +23,9 @@
 #include "control/report/plan.h"
 #include "control/report/terminal.h"
 #include "control/sweep/trials.h"
+#include "recipe/capacity.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
-#include "recipe/rules/capacity.h"
 #include "recipe/rules/rules.h"
 #include "text/examples.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/diagnostic.h"
 #include "control/launch/run_device.h"
+#include "recipe/capacity.h"
 #include "recipe/resolved.h"
-#include "recipe/rules/capacity.h"
 
 namespace exprun {
 
@@ -28,7 +28,7 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
 
 // Of the machine, on which all ranks are, or the smallest GPU, which is one rank's
-// (recipe/rules/capacity.h).
+// (recipe/capacity.h).
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware = this_hardware());
 

@@ -11,7 +11,7 @@
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
-#include "recipe/rules/series.h"
+#include "recipe/series.h"
 
 namespace exprun {
 namespace {

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "recipe/complete.h"
+#include "recipe/defaults/fill_defaults.h"
 #include "recipe/key_path.h"
 #include "recipe/merge.h"
 #include "recipe/overrides.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
-#include "recipe/rules/series.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/validate.h"
+#include "recipe/series.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -168,7 +168,7 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   diagnostics.clear();
   validate_table(schemas, extended.root, "sweep", diagnostics);
   require_a_space(extended.root, diagnostics);
-  complete(schemas, extended.root, {}, text.files.front()->name);
+  fill_defaults(schemas, extended.root, {}, text.files.front()->name);
   add_chains(text, extended, diagnostics);
   std::set<std::string> wrong;
   if (const Value* axes = valid_at(extended.root, "sweep.axes"))

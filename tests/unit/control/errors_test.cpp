@@ -1,7 +1,7 @@
 // Each case of tests/errors that has a machine is answered to the letter.
 #include "base/diagnostic.h"
 #include "control/launch/machine_problems.h"
-#include "recipe/rules/capacity.h"
+#include "recipe/capacity.h"
 #include "tests/support/error_cases.h"
 
 using namespace exprun;

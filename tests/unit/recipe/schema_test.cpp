@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "keywords.h"
-#include "recipe/complete.h"
+#include "recipe/defaults/fill_defaults.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/schema/validate_value.h"
 #include "recipe/value.h"

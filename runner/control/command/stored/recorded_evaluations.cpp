@@ -11,7 +11,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "recipe/key_path.h"
-#include "recipe/rules/series.h"
+#include "recipe/series.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {

@@ -24,7 +24,7 @@
 #include "engine/record/recording.h"
 #include "engine/record/store_recorder.h"
 #include "engine/trainer.h"
-#include "recipe/rules/capacity.h"
+#include "recipe/capacity.h"
 
 namespace exprun {
 namespace {

@@ -19,7 +19,7 @@
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
 #include "engine/weights/import.h"
-#include "recipe/rules/capacity.h"
+#include "recipe/capacity.h"
 
 namespace exprun {
 namespace {

@@ -1,4 +1,4 @@
-#include "recipe/rules/series.h"
+#include "recipe/series.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "recipe/rules/capacity.h"
+#include "recipe/capacity.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "recipe/complete.h"
+#include "recipe/defaults/auto_values.h"
 
 #include <doctest/doctest.h>
 
