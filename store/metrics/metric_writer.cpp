@@ -156,6 +156,7 @@ void MetricSession::end_trouble() {
   in_trouble_ = false;
   log_info("store: '" + file_.string() + "' can be written to again; " +
            (dropped_ == 0 ? "none was lost" : std::to_string(dropped_) + " values were lost"));
+  dropped_ = 0;
 }
 
 void MetricSession::limit_memory() {

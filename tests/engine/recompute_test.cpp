@@ -8,6 +8,7 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -42,16 +43,23 @@ at::Tensor generator_state() {
   return at::globalContext().defaultGenerator(at::kCPU).get_state();
 }
 
+// Whether parameters have a gradient before backward, to which it adds, as in training.
+enum class Gradient { none, zero };
+
 Computed computed(const std::string& keys, const std::string& optimizer = "",
-                  const Documents* documents = nullptr) {
+                  const Documents* documents = nullptr, at::ScalarType compute = at::kFloat,
+                  Gradient before = Gradient::none) {
   const auto recipe = recipe_with("model", "gpt", "vocab_size = 11\ndropout = 0.1\n" + keys);
-  ParameterList parameters(at::kCPU);
+  ParameterList parameters(at::kCPU, {compute});
   const auto model = Registry<Model>::instance().find("gpt")(recipe.section("model"), parameters);
   parameters.initialize(1);
   if (!optimizer.empty()) {
     const auto with_frozen = recipe_with("optimizer", "adamw", optimizer);
     freeze(with_frozen.section("optimizer"), parameters.items());
   }
+  for (const Parameter& parameter : parameters.items())
+    if (before == Gradient::zero && !parameter.is_frozen())
+      parameter.tensor.mutable_grad() = at::zeros_like(parameter.tensor);
   auto generator = at::globalContext().defaultGenerator(at::kCPU);
   generator.set_current_seed(3);
   const auto tokens = at::randint(11, {documents ? 1 : 3, documents ? 12 : 8}, at::kLong);
@@ -83,6 +91,21 @@ TEST_CASE("recompute: gradients are the same to the bit, with dropout, whatever 
     INFO(keys);
     check_same(computed(keys), computed(keys + kCheckpointed));
   }
+}
+
+TEST_CASE("recompute: in bf16, where weights' gradients are added where they lie") {
+  for (const std::string& keys : kModels)
+    for (const char* optimizer : {"", "frozen = [\"blocks.0.*\"]\n"}) {
+      INFO(keys, optimizer);
+      const auto of = [&](const std::string& more, Gradient before) {
+        return computed(keys + more, optimizer, nullptr, at::kBFloat16, before);
+      };
+      const auto plain = of("", Gradient::none);
+      for (const auto before : {Gradient::none, Gradient::zero}) {
+        check_same(plain, of("", before));
+        check_same(plain, of(kCheckpointed, before));
+      }
+    }
 }
 
 TEST_CASE("recompute: with frozen parameters, and nothing that is trained before a block") {

@@ -197,7 +197,7 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
           (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
-// Else the border would divide a block, and shift all that follow.
+// Else the split point would divide a block, and shift all that follow.
 void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diagnostics) {
   const auto tokens = integer_at(input.root, "dataset.validation_tokens");
   const auto block = positive_at(input.root, "dataset.block_tokens");

@@ -11,7 +11,7 @@ Warmup::Form form_named(const std::string& name) {
   if (name == "(k+1)/W") return Warmup::Form::k_plus_1_over_w;
   if (name == "(k+1)/(W+1)") return Warmup::Form::k_plus_1_over_w_plus_1;
   if (name == "k/W") return Warmup::Form::k_over_w;
-  throw std::logic_error("schedule: no warm-up has the form '" + name + "'");
+  throw std::logic_error("schedule: no warmup has the form '" + name + "'");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ double Warmup::factor(int64_t k) const {
     case Form::k_over_w:
       return update / length;
   }
-  throw std::logic_error("schedule: no such form of warm-up");
+  throw std::logic_error("schedule: no such form of warmup");
 }
 
 int64_t decay_end(const Section& section, const Timeline& timeline) {

@@ -36,7 +36,7 @@ class Schedule {
   virtual double factor(int64_t k) const = 0;
 };
 
-// The warm-up that every schedule has (keys `warmup`, `warmup_form`, `decay_until`).
+// The warmup that every schedule has (keys `warmup`, `warmup_form`, `decay_until`).
 struct Warmup {
   int64_t steps = 0;
   enum class Form { k_plus_1_over_w, k_plus_1_over_w_plus_1, k_over_w } form;

@@ -148,8 +148,9 @@ bool is_single_row(const at::Tensor& x, const at::Tensor& weight, const at::Tens
   return has_our_kernels() && x.is_cpu() && has_format && x.size(0) == 1 && is_plain;
 }
 
-// Adds to the gradient that a weight has, as backward would, but without widening `more` first.
-bool is_added_at_once(const at::Tensor& weight, const at::Tensor& more) {
+// Adds to the gradient that a weight has, as backward would, but without widening `more` first;
+// whether it has one.
+bool add_where_it_lies(const at::Tensor& weight, const at::Tensor& more) {
   const at::Tensor& sum = weight.is_leaf() ? weight.grad() : at::Tensor();
   if (!sum.defined() || !sum.is_cpu() || !has_our_kernels()) return false;
   if (sum.scalar_type() != at::kFloat || more.scalar_type() != at::kBFloat16) return false;
@@ -175,7 +176,7 @@ Tensors linear_gradients(const Backward& given) {
   }
   if (given.needed[1]) {
     const auto of_weight = linear_weight_gradient(gradient, x);
-    if (!is_added_at_once(weight, of_weight)) result[1] = of_weight.to(weight.scalar_type());
+    if (!add_where_it_lies(weight, of_weight)) result[1] = of_weight.to(weight.scalar_type());
   }
   if (given.needed.size() == 3 && given.needed[2]) result[2] = gradient.sum(0);
   return result;

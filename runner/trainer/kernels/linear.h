@@ -9,14 +9,16 @@
 
 namespace exprun {
 
-// x (..., in), weight (out, in), bias (out) or undefined. Differentiable.
+// x (..., in), weight (out, in), bias (out) or undefined. Differentiable. A weight in another
+// format than x is cast to it. If it is an fp32 leaf that has a gradient and x is bf16, backward
+// adds the weight's gradient there instead of returning it.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
 // The same by ATen: what tests compare with.
 at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 // What linear() does in backward: the gradients of x, weight and, if there is one, bias. Kept are x
-// (N, in), needed for the weight's alone, and the weight.
+// (N, in), needed for the weight's alone, the weight as it was multiplied, and the weight.
 Tensors linear_gradients(const Backward& given);
 
 // Its three products, for kernels that have their own backward. Two dimensions, no autograd.

@@ -1,4 +1,4 @@
-// The peak rate, after the warm-up.
+// The peak rate, after the warmup.
 #include "engine/schedule.h"
 
 namespace exprun {

@@ -1,4 +1,4 @@
-// Half a cosine from the peak at the end of the warm-up to `min_lr_factor` of it at `decay_until`
+// Half a cosine from the peak at the end of the warmup to `min_lr_factor` of it at `decay_until`
 // (Loshchilov and Hutter 2017, one cycle).
 #include <cmath>
 #include <numbers>

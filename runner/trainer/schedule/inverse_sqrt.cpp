@@ -1,4 +1,4 @@
-// After the warm-up of W updates, the peak times sqrt(W / (k + 1)) (Vaswani et al. 2017).
+// After the warmup of W updates, the peak times sqrt(W / (k + 1)) (Vaswani et al. 2017).
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Straight down from the peak at the end of the warm-up to `min_lr_factor` of it at `decay_until`.
+// Straight down from the peak at the end of the warmup to `min_lr_factor` of it at `decay_until`.
 #include "engine/schedule.h"
 
 namespace exprun {

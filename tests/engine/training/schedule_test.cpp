@@ -55,7 +55,7 @@ TEST_CASE("schedule: cosine, linear, constant and wsd are llm.c's") {
   if (!tables) return;
   for (const auto& table : tables->at("llmc_c")) {
     const auto type = table.at("type").get<std::string>();
-    // llm.c's constant has no warm-up.
+    // llm.c's constant has no warmup.
     std::string keys = type == "constant" ? "" : warmup(table.at("warmup_iterations"));
     if (type != "constant")
       keys += "min_lr_factor = " + table.at("final_learning_rate_frac").dump() + "\n";
@@ -121,7 +121,7 @@ TEST_CASE("schedule: wsd decays in three forms") {
   CHECK(half_way("cosine") == doctest::Approx(0.2 + 0.5 * (1 + std::sqrt(0.5)) * 0.8));
 }
 
-TEST_CASE("schedule: inverse_sqrt falls from the end of its warm-up") {
+TEST_CASE("schedule: inverse_sqrt falls from the end of its warmup") {
   const auto made = schedule("inverse_sqrt", 1000, warmup(16));
   CHECK(made->factor(7) == 0.5);
   CHECK(made->factor(15) == 1);
@@ -130,7 +130,7 @@ TEST_CASE("schedule: inverse_sqrt falls from the end of its warm-up") {
   CHECK(schedule("inverse_sqrt", 1000, "decay_until = \"99 steps\"\n")->factor(500) == 0.1);
 }
 
-TEST_CASE("schedule: the three forms of warm-up") {
+TEST_CASE("schedule: the three forms of warmup") {
   CHECK(schedule("constant", 10, warmup(4))->factor(0) == 0.25);
   CHECK(schedule("constant", 10, warmup(4))->factor(3) == 1);
   CHECK(schedule("constant", 10, warmup(4, "(k+1)/(W+1)"))->factor(3) == 0.8);
@@ -148,7 +148,7 @@ TEST_CASE("schedule: a decay stays at its end") {
   CHECK(schedule("cosine", 20, "decay_until = \"10 steps\"\n")->factor(15) == 0);
 }
 
-TEST_CASE("schedule: a warm-up that reaches the end of the decay leaves no division by zero") {
+TEST_CASE("schedule: a warmup that reaches the end of the decay leaves no division by zero") {
   const auto made =
       schedule("cosine", 20, warmup(10) + "decay_until = \"10 steps\"\nmin_lr_factor = 0.5\n");
   CHECK(made->factor(9) == 1);

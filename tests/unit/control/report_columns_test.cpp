@@ -318,7 +318,14 @@ TEST_CASE("report: mean and deviation as they are computed with all digits at ha
   CHECK(spread.mean == 5);
   CHECK(spread.deviation == doctest::Approx(2.138089935299395).epsilon(1e-15));
   CHECK(std::isnan(spread_of({1}).deviation));
+  CHECK(std::isnan(spread_of({}).mean));
   CHECK(std::isnan(spread_of({1, std::nan("")}).mean));
+}
+
+TEST_CASE("report: points with fewer seeds stand after others, and those without a value last") {
+  const Spread none = spread_of({});
+  CHECK(ranked({none, {2, 0, 0}, {3, 0, 2}, {4, 0, 2}}, false) == std::vector<size_t>{2, 3, 1, 0});
+  CHECK(ranked({none, {2, 0, 0}, {3, 0, 2}, {4, 0, 2}}, true) == std::vector<size_t>{3, 2, 1, 0});
 }
 
 TEST_CASE("report: a deviation has two significant digits, and the mean as many decimals") {

@@ -56,13 +56,15 @@ Spread spread_of(std::vector<double> values) {
   // The same sums in whatever order the runs stand; NaN has no place in an order.
   if (std::none_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
     std::sort(values.begin(), values.end());
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return {kNone, kNone, 0};
   Spread spread{0, 0, values.size()};
   const auto n = static_cast<double>(values.size());
   for (const double value : values) spread.mean += value / n;
   double squares = 0;
   for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
   spread.deviation = std::sqrt(squares / (n - 1));
-  if (values.size() < 2) spread.deviation = std::numeric_limits<double>::quiet_NaN();
+  if (values.size() < 2) spread.deviation = kNone;
   return spread;
 }
 
