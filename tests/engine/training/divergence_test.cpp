@@ -280,9 +280,10 @@ TEST_CASE("divergence: a rollback before the first checkpoint begins anew") {
   MemoryRecorder recorder;
   const Attempt ended = make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::data, {2}}));
   CHECK((ended.result.end == End::finished));
-  CHECK(recorder.events[0] ==
-        "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and skips "
-        "the data of 3 steps");
+  CHECK(
+      recorder.events[0] ==
+      "warning divergence: the loss of step 3 is nan; the run goes back to step 0 and passes over "
+      "the data of 3 steps");
 }
 
 TEST_CASE("divergence: a run goes back to a checkpoint so many times, and no more") {
