@@ -307,6 +307,7 @@ std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
   return select_runs(connection, where + "AND run = ?", ids.front());
 }
 
+// An id, as `ls` lists it, comes before a name that is a number.
 std::vector<RunRow> exact(Connection& connection, const std::string& reference,
                           const std::string& where) {
   if (reference == "@last")
@@ -316,8 +317,9 @@ std::vector<RunRow> exact(Connection& connection, const std::string& reference,
     auto rows = select_runs(connection, where + "AND run = ?", *id);
     if (!rows.empty()) return rows;
   }
-  const std::string named = where + "AND (uid = ?1 OR name = ?1 OR folder = ?1) ";
-  return select_runs(connection, "WHERE run = " + newest_run(named), reference);
+  auto rows = select_runs(connection, where + "AND (uid = ?1 OR folder = ?1)", reference);
+  if (!rows.empty()) return rows;
+  return newest_first(select_runs(connection, where + "AND name = ?", reference));
 }
 
 std::vector<RunRow> with_prefix(Connection& connection, const std::string& prefix,
@@ -367,11 +369,13 @@ std::vector<int64_t> Store::runs_best_first() const {
   return connection.guarded("read", [&] { return ids_best_first(connection); });
 }
 
-RunRow Store::find_run(const std::string& reference, Among among) const {
+std::vector<RunRow> Store::runs_meant_by(const std::string& reference, Among among) const {
   Connection& connection = *impl_->connection;
   return connection.guarded("read", [&] {
-    std::vector<RunRow> rows = matching(connection, reference, among);
-    if (rows.size() == 1) return std::move(rows.front());
+    std::vector<RunRow> rows = exact(connection, reference, which(among));
+    if (!rows.empty()) return rows;
+    rows = with_prefix(connection, reference, which(among));
+    if (rows.size() == 1) return rows;
     if (rows.empty()) {
       throw Error("store: no run '" + reference + "' in '" + connection.file().string() + "'" +
                       advice(connection, reference, among),
@@ -380,6 +384,10 @@ RunRow Store::find_run(const std::string& reference, Among among) const {
     throw Error("store: '" + reference + "' could mean several runs: " + list(rows),
                 ExitCode::no_such_run);
   });
+}
+
+RunRow Store::find_run(const std::string& reference, Among among) const {
+  return std::move(runs_meant_by(reference, among).front());
 }
 
 }  // namespace exprun

@@ -67,11 +67,13 @@ class Store {
   // empty.
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
   std::vector<RunRow> removed_runs() const;
-  // By id, uid, folder or unique prefix of one, name (its newest run), "@last", or "@best" (the
-  // best of all runs by the newest run's best_metric and best_goal). Throws Error with
-  // ExitCode::no_such_run that lists the nearest, or the runs that a prefix could mean.
+  // By "@last", "@best" (the best of all runs by the newest run's best_metric and best_goal), id,
+  // uid or folder, name (all its runs, newest first), or the unique prefix of a uid or folder: by
+  // the first of these that there is, so never none. Throws Error with ExitCode::no_such_run that
+  // lists the nearest, or the runs that a prefix could mean.
   enum class Among { kept, removed };
-  RunRow find_run(const std::string& reference, Among among = Among::kept) const;
+  std::vector<RunRow> runs_meant_by(const std::string& reference, Among among = Among::kept) const;
+  RunRow find_run(const std::string& reference, Among among = Among::kept) const;  // the newest
   // The ids of all runs that "@best" compares, the best first.
   std::vector<int64_t> runs_best_first() const;
 

@@ -33,8 +33,8 @@ def run_rows(run, folder, state="finished", parameters=None, series=None):
     """SQL for a run with these {path: TOML} and {name: {step: value}}; one that runs does so on another host."""
     ended = STARTED + SECONDS * 1000
     rows = [("INSERT INTO run (id, uid, name, recipe_hash, seed, steps, folder, working_directory, command_line, data_fingerprint, "
-             "started_ms, attempt) VALUES (?1, ?2, 'slow', ?2, 7, 300, ?3, '/home', 'exprun slow.toml', 'data', ?4, 1)",
-             (run, f"{run:032x}", folder, STARTED)),
+             "started_ms, attempt) VALUES (?1, ?2, 'slow', ?2, ?5, 300, ?3, '/home', 'exprun slow.toml', 'data', ?4, 1)",
+             (run, f"{run:032x}", folder, STARTED, int((parameters or {}).get("run.seed", 7)))),
             ("INSERT INTO attempt (run, attempt, from_step, last_step, state, started_ms, last_beat_ms, ended_ms, exit_code, message, "
              "host, boot_id, pid, pid_started) VALUES (?, 1, 0, ?, ?, ?, ?, ?, 0, ?, ?, 'boot', 1, 1)",
              (run, 17 if state == "diverged" else 300, state, STARTED, ended, None if state == "running" else ended,

@@ -128,7 +128,9 @@ class EarlyStop(LaterTraining):
         name = self.run_.name
         self.assertEqual(self.rows("SELECT state, last_step, level, kind FROM runs JOIN event USING (run) WHERE kind = 'end'"),
                          [("finished", 2, "info", "end")])
-        self.assertIn("  finished early  ", self.exprun("ls").out)
+        for words in (), ("--state", "finished early"), ("--where", "state = 'finished early'"), ("--where", "state ~ *early"):
+            self.assertIn("  finished early  ", self.exprun("ls", *words).out)
+        self.assertEqual(self.exprun("ls", "--where", "state != 'finished early'").err, "exprun: no run matches\n")
         self.assertEqual([run["state"] for run in json.loads(self.exprun("ls", "--state", "finished", "--json").out)], ["finished"])
         shown = self.exprun("show", name).out
         self.assertRegex(shown, rf"\n# state       finished early at step 2 of \d+, exit code 0\n# because     {self.why}")
@@ -218,6 +220,8 @@ class Fork(LaterTraining):
         origin = self.newest().name
         self.exprun("fork", origin, "steps=14")
         fork = self.newest().name
+        self.assertEqual(self.refused("fork", "tiny", "--step", "10", code=1), f"exprun: error: fork: {fork} has no checkpoint "
+                         f"of step 10; it has those of steps 13 and 14; another run named tiny, {origin}, has those of steps 9 and 10\n")
         self.exprun("sweep", "tiny.toml", "steps=14", "seed=7,1337")
         fresh = self.newest().name
         self.assertNotEqual(fresh, fork)

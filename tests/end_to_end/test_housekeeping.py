@@ -72,6 +72,11 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names("--sort", "best val loss", "--where", "time>0", "--where", "started>0"), [first, slow])
         self.assertEqual(self.exprun("ls", "--sort", "time", "--columns", "id,exit code", "--limit", "1", "slow").out,
                          "id  exit code\n 2          0\n")
+        for command in "ls", "report":
+            for columns in "lr,steps", "lr,run":
+                self.assertEqual("run" in self.exprun(command, "--columns", columns, "--csv").out.splitlines()[0].split(","), True)
+            self.assertIn("; what is printed goes to a file with > x.csv\n", self.exprun(command, "--csv", "x.csv", code=4).err)
+        self.assertTrue(self.exprun("report", "--columns", "lr").out.startswith("run "))
         explained = self.exprun("ls", "--columns", "help").out.splitlines()
         self.assertEqual(explained[:2], ["name                header         what it is",
                                          "id                  id             number in this store"])
@@ -136,6 +141,12 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         self.assertEqual(self.rows("SELECT git_commit, git_dirty FROM runs"), [(commit.stdout.strip(), 1)])
         self.assertIn("+# changed", self.exprun("show", "@last", "--git-diff").out)
+        subprocess.run([*git, "commit", "-qam", "second"], cwd=self.folder, check=True)
+        self.exprun("tiny.toml", "steps=2")
+        self.assertRegex(self.exprun("show", "@last").out, r"git \w+\s+(# +)?with\s+(# +)?untracked\s+(# +)?files")
+        said = self.exprun("show", "@last", "--git-diff")
+        self.assertEqual(said.out, "")
+        self.assertIn("exprun: untracked files: ", said.err)
 
     def test_removed_restored_and_taken_off_the_disk(self):
         self.exprun("tiny.toml")
@@ -188,6 +199,9 @@ class Housekeeping(ExprunTest):
         said = self.exprun("rm", "--sweep", "1").err.splitlines()
         self.assertEqual(said[0], f"exprun: kept {shared}, which is also a trial of sweep 2; exprun rm {shared} removes it")
         self.assertEqual(len(said), 2)
+        self.assertEqual(self.exprun("rm", "--sweep", "1").err.splitlines(), [said[0], "exprun: rm: nothing is removed"])
+        self.assertEqual(self.names("--sweep", "1"), [shared])
+        self.assertEqual(self.names("--sweep", "1", "--removed"), [run for run in trials if run != shared])
         self.exprun("rm", shared)
         self.exprun("rm", "--sweep", "2")
         self.assertEqual(self.names(), folders[:1])
@@ -201,6 +215,26 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("restore", "--sweep", "1").err, "exprun: restore: no removed run matches\n")
         self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
                          "exprun: error: restore: give either names of runs or --sweep, not both\n")
+
+    def test_a_number_is_an_id_before_it_is_a_name_and_nothing_is_lost_where_it_is_both(self):
+        self.exprun("tiny.toml", "steps=2", "name=2")
+        self.exprun("tiny.toml", "steps=2", "name=other")
+        (named, other) = (folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run"))
+        self.assertEqual(self.names("2"), [other])
+        self.assertIn(f"# run         {other} ", self.exprun("show", "2").out)
+        for command in ("rm", "2"), ("gc", "--archived", "2"):
+            self.assertEqual(self.exprun(*command, code=2).err, f"exprun: error: {command[0]}: '2' is the id of {other} and the "
+                             f"name of {named}; give a folder\n")
+        self.assertEqual(self.names(), [other, named])
+        self.exprun("rm", named)
+        self.exprun("rm", "2")
+        self.assertEqual(self.names(), [])
+        self.exprun("restore", "2", code=2)
+        for recipe in "first.toml", "1.toml":
+            (self.folder / recipe).write_text((self.folder / "tiny.toml").read_text())
+            self.exprun("sweep", recipe, "steps=2", "seed=1,2", "name=" + recipe.removesuffix(".toml"))
+        self.assertRegex(self.exprun("rm", "--sweep", "1", code=2).err, r"^exprun: error: rm: '1' could mean several sweeps: "
+                         r"1 \(\w+\), 2 \(\w+\); give a uid\n$")
 
     def test_patterns_of_names_mean_all_runs_that_match(self):
         for name in ("mine-a", "mine-b", "other"):

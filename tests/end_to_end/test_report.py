@@ -149,7 +149,7 @@ class Names(MadeRuns):
     def test_an_unknown_name_is_answered_with_those_there_are(self):
         self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,
                          "--metric:1:1: error: no run has a series 'accuracy'\n    accuracy\n    ^^^^^^^^ "
-                         "there are eval/quiz/points, train/loss and val/loss\n")
+                         "there are train/loss, val/loss and eval/quiz/points\n")
 
 
 class Report(ExprunTest):
@@ -183,6 +183,20 @@ class Report(ExprunTest):
                 self.assertTrue(math.isclose(group[metric + "_std"], deviation, rel_tol=1e-9), (group, values))
                 self.assertEqual(group[metric + "_n"], 3)
         self.assertRegex(self.exprun("report", "--sweep", "1").out, r"\A *lr  runs +best val/loss .*\n *0\.01 +3 +\d\.\d+ ± 0\.\d+ \(3\) ")
+
+    def test_runs_that_repeat_a_seed_are_one_of_the_seeds(self):
+        for words in ("seed=1",), ("seed=2",), ("seed=1", "--new"), ("seed=1", "name=copy"):
+            self.exprun("tiny.toml", "steps=4", *words)
+        words = ("report", "--over-seeds", "--where", "steps=4 and seed in [1, 2]")
+        (group,) = json.loads(self.exprun(*words, "--json").out)
+        self.assertEqual((group["runs"], group["val_loss_best_n"]), (2, 2))
+        ((mean,),) = self.rows("SELECT avg(min) FROM series JOIN runs USING (run) WHERE series.name = 'val/loss' AND "
+                               "run IN (SELECT max(run) FROM runs WHERE steps = 4 GROUP BY seed HAVING seed IN (1, 2))")
+        self.assertAlmostEqual(group["val_loss_best"], mean)
+        self.assertEqual(self.exprun(*words).err, "exprun: left out 2 runs, repeats of a seed: the newest finished run of each seed "
+                                                  "counts\n")
+        (group,) = json.loads(self.exprun("report", "--group-by", "steps", *words[2:], "--json").out)
+        self.assertEqual(group["val_loss_best_n"], 4)
 
     def test_a_point_with_a_missing_seed_stands_last_in_every_table_of_a_sweep(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=6")
@@ -312,7 +326,8 @@ class Report(ExprunTest):
         kinds = {row["name"]: row["meaning"] for row in rows}
         self.assertEqual((kinds["val/loss"], kinds["optimizer.lr"]), ("a series", "a setting"))
         self.assertIn("seconds", kinds)
-        self.assertEqual(json.loads(self.exprun("report", "--columns", "run.deterministic", "--json").out), [{"run.deterministic": True}])
+        self.assertEqual(json.loads(self.exprun("report", "--columns", "run.deterministic", "--json").out),
+                         [{"run": self.run_folder().name, "run.deterministic": True}])
 
     def test_an_empty_store_and_mistakes(self):
         self.exprun("tiny.toml", "steps=1")

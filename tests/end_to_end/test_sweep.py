@@ -226,7 +226,7 @@ class Sweep(SweepCrashes):
         self.assertEqual(sorted(lines[2:6]), sorted(f"{lr} {layers} LOSS 4 TIME RUN" for lr in (" 0.01", "0.001") for layers in (1, 2)))
         self.assertRegex(lines[6], r"exprun: best: optimizer.lr=1e-2 model.num_layers=\d, val/loss LOSS at step 4 \(RUN\)")
         many = self.exprun("sweep", "tiny.toml", "seed=range(11)", "steps=1", "evaluation.val_loss.every=1 steps").err
-        self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  best val/loss"):many.index("exprun: best:")].splitlines()), 12)
+        self.assertEqual(len(many[many.index("exprun: the 10 best trials:\nseed  best val/loss"):many.index("exprun: mean over ")].splitlines()), 12)
 
     def test_removed_trials_leave_a_sweep_finished(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,3e-3,1e-2", "steps=2")
@@ -266,8 +266,9 @@ class Sweep(SweepCrashes):
         os.kill(children(process.pid)[0], signal.SIGKILL)
         said = self.finish(process)
         self.assertEqual(said.code, 6, said.err)
-        self.assertRegex(said.err, r": 1 of 2 trials finished, 1 failed; the same command continues it\n"
+        self.assertRegex(said.err, r": 1 of 2 trials finished, 1 interrupted; the same command continues it\n"
                                    r"exprun: best so far: lr=2e-2, ")
+        self.assertIn("\nsweep 1 of tiny: interrupted, 1 of 2 trials finished, 1 interrupted\n", self.exprun("sweep", "show").out)
         self.assertIn(": 2 of 2 trials finished\n", self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400").err)
         self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("finished", 2), ("finished", 1)])
 
@@ -308,6 +309,16 @@ class Sweep(SweepCrashes):
         self.assertRegex(said, rf"exprun: best: {best}, val/loss {mean:.3f}\d* ± [\d.e-]+ over 2 seeds\n")
         self.assertIn(f"\n  exprun tiny.toml {best} 'evaluation.val_loss.every=4 steps' steps=16   trains the best point again, for twice as long\n", said)
         self.assertEqual(last, "lr=1e-4")
+
+    def test_where_only_seeds_vary_their_mean_is_the_result(self):
+        said = self.exprun("sweep", "tiny.toml", "lr=1e-2", "steps=4", "--seeds", "2").err
+        ((mean,),) = self.rows("SELECT avg(min) FROM trials JOIN series USING (run) WHERE name = 'val/loss'")
+        result = rf"mean over 2 seeds: val/loss {mean:.3f}\d* ± [\d.e-]+\n"
+        self.assertRegex(said, r"\nexprun: " + result + "exprun: next:\n  exprun tiny.toml lr=1e-2 steps=8   trains again, for twice as long\n")
+        self.assertRegex(self.exprun("sweep", "show").out, r"\nsweep 1 of tiny: finished, 2 of 2 trials finished\n" + result + r"\Z")
+        (listed,) = json.loads(self.exprun("sweep", "ls", "--json").out)
+        self.assertAlmostEqual(listed["best"], mean)
+        self.assertEqual(listed["best_changes"], "")
 
     def test_a_trial_that_runs_on_another_host_is_left_to_it(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")

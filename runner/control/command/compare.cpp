@@ -1,12 +1,13 @@
 // exprun compare RUN RUN...
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/table_format.h"
 #include "control/command/stored/recorded_criterion.h"
@@ -16,6 +17,7 @@
 #include "control/report/compare/side_by_side.h"
 #include "control/report/plot/run_curves.h"
 #include "control/report/plot/terminal_plot.h"
+#include "control/report/series_advice.h"
 #include "control/report/terminal.h"
 #include "recipe/value.h"
 
@@ -97,7 +99,11 @@ Words hints_of(const std::vector<RunRow>& runs, const ResultTable& circumstances
 ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::vector<RunRow>& rows) {
   std::vector<ComparedColumn> columns;
-  if (auto forks = fork_column(runs)) columns.push_back(std::move(*forks));
+  if (auto forks = fork_column(runs)) {
+    for (Cell& cell : forks->cells)
+      if (cell.text.empty()) cell.text = "none";
+    columns.push_back(std::move(*forks));
+  }
   for (const auto& [name, of_runs] : different_circumstances(store, rows)) {
     ComparedColumn column{{name, name}, {}};
     for (const auto& value : of_runs)
@@ -120,9 +126,9 @@ std::vector<ComparedSeries> asked_series(const Store& store, const std::vector<R
     if (series.has_values()) {
       all.push_back(std::move(series));
     } else if (!names.empty()) {
-      const auto near = nearest(name, store.series_names());
+      const std::string advice = advice_on_series(name, store.series_names());
       throw Error("compare: none of the runs has a series '" + name + "'" +
-                      (near ? "; did you mean '" + *near + "'?" : ""),
+                      (advice.empty() ? "" : "; ") + advice,
                   ExitCode::bad_recipe);
     }
   }
@@ -234,7 +240,19 @@ void require_few(const std::vector<ReportedRun>& runs) {
                 ExitCode::bad_recipe);
 }
 
+void refuse_recipes(const Words& words) {
+  const auto is_recipe = [](const std::string& word) {
+    std::error_code ignored;
+    return word.ends_with(".toml") && std::filesystem::is_regular_file(word, ignored);
+  };
+  if (words.size() != 2 || !std::ranges::all_of(words, is_recipe)) return;
+  throw Error("compare: takes runs, and these are recipes; exprun show " + shell_quoted(words[0]) +
+                  " --diff " + shell_quoted(words[1]) + " shows how they differ",
+              ExitCode::bad_recipe);
+}
+
 void compare(const AskedComparison& asked, const Globals& globals) {
+  refuse_recipes(asked.runs);
   const Store store = open_store(globals.store);
   const auto runs = reported_runs(store, globals.store, asked.runs, asked.sweep);
   require_few(runs);

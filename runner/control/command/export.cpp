@@ -11,7 +11,6 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "base/suggest.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/recorded_criterion.h"
 #include "control/command/stored/stored_runs.h"
@@ -19,6 +18,7 @@
 #include "control/launch/trainer_program.h"
 #include "control/launch/weights/checkpoint_choice.h"
 #include "control/report/huggingface_folder.h"
+#include "control/report/series_advice.h"
 #include "control/report/table.h"
 #include "control/report/tensorboard.h"
 #include "control/report/terminal.h"
@@ -56,10 +56,10 @@ void require_series(const Store& store, const Words& metrics) {
   const std::vector<std::string> known = store.series_names();
   for (const std::string& name : metrics) {
     if (std::ranges::count(known, name)) continue;
-    const auto near = nearest(name, known);
-    throw Error("export: no run has a series '" + name + "'" +
-                    (near ? "; did you mean '" + *near + "'?" : "; there are " + listed(known)),
-                ExitCode::bad_recipe);
+    const std::string advice = advice_on_series(name, known);
+    throw Error(
+        "export: no run has a series '" + name + "'" + (advice.empty() ? "" : "; ") + advice,
+        ExitCode::bad_recipe);
   }
 }
 
@@ -95,7 +95,8 @@ Exported exported(const Store& store, const std::string& reference, const Folder
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));
-  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export");
+  HeldCheckpoint checkpoint =
+      chosen_checkpoint(globals.store, run.folder, choice, "export", store.runs(run.name));
   return {std::move(run), std::move(text), std::move(data), std::move(recipe),
           std::move(checkpoint)};
 }

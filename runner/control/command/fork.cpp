@@ -58,7 +58,8 @@ Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
   LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
   request.joined = joined;
   request.begun = begun;
-  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork");
+  HeldCheckpoint checkpoint =
+      chosen_checkpoint(globals.store, run.folder, choice, "fork", store.runs(run.name));
   request.origin = ForkOrigin{run, globals.store.run(run.folder), before, checkpoint.folder,
                               words.fresh_optimizer};
   std::optional<FileLock> reading = std::move(checkpoint.reading);

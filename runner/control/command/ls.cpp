@@ -12,23 +12,36 @@ namespace exprun {
 namespace {
 
 struct Wanted {
-  std::string states, tag;
+  std::string states, tag, sweep;
   Where where;
   bool removed = false;
 };
 
+std::vector<RunRow> removed_runs(const Store& store, const std::string& sweep) {
+  std::vector<RunRow> runs = store.removed_runs();
+  if (sweep.empty()) return runs;
+  const int64_t id = store.find_sweep(sweep).id;
+  std::erase_if(runs, [&](const RunRow& run) {
+    const auto sweeps = store.sweeps_with_run(run.id);
+    return std::ranges::find(sweeps, id) == sweeps.end();
+  });
+  return runs;
+}
+
 std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
-                                 const Words& references, bool removed) {
+                                 const Words& references, const Wanted& wanted) {
   return all_runs(store, folder,
-                  removed ? store.removed_runs() : referred_runs(store, folder, references));
+                  wanted.removed ? removed_runs(store, wanted.sweep)
+                                 : referred_runs(store, folder, references, wanted.sweep));
 }
 
 std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {
   const auto states = words_of_list(wanted.states);
   for (const std::string& state : states) require_state("ls", state);
   std::erase_if(runs, [&](const ReportedRun& reported) {
-    const bool stands = states.empty() || std::find(states.begin(), states.end(),
-                                                    to_string(reported.run.state)) != states.end();
+    const bool stands = states.empty() || std::ranges::any_of(states, [&](const auto& state) {
+                          return is_in_state(reported.run, state);
+                        });
     return !stands || !(wanted.tag.empty() || has_tag(reported.run, wanted.tag));
   });
   return runs;
@@ -63,6 +76,14 @@ Words add_columns(ResultTable& table, const Store& store, const std::vector<Repo
   return names;
 }
 
+// A row that nothing names could be any run's.
+void lead_with_run(Words& shown) {
+  const auto names_a_run = [](const std::string& name) {
+    return name == "run" || name == "id" || name == "uid";
+  };
+  if (std::ranges::none_of(shown, names_a_run)) shown.insert(shown.begin(), "run");
+}
+
 // On a narrow terminal too.
 void show_what_sorts(ResultTable& table, Words& shown, const std::string& sort) {
   Column& column = table.columns[*find_column(table.columns, sort)];
@@ -81,6 +102,8 @@ int run_ls(const Words& words, const Globals& globals) {
   TableFormat format;
   Arguments arguments("ls [NAME...]", "Lists runs with their states, newest first.");
   arguments.words("NAME...", references, std::string("only these runs: ") + kRunsHelp, offer::runs)
+      .option("--sweep", "SWEEP", wanted.sweep,
+              std::string("only the runs of this sweep: ") + kSweepHelp, offer::sweeps)
       .option("--state", "A,B", wanted.states, "only runs in one of these states",
               offer::list_of(state_names()))
       .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);
@@ -92,7 +115,7 @@ int run_ls(const Words& words, const Globals& globals) {
       .flag("--reverse", reverse, "with --sort: highest first")
       .option("--columns", "A,B", columns,
               "show these columns, settings and series, named as in --where; --columns help "
-              "lists the columns",
+              "lists the columns; the run comes first unless its id or uid is among them",
               offer::list_of(keys_of_columns()))
       .number("--limit", most, "list at most N runs", 1)
       .exit_codes(kFindsRuns)
@@ -108,11 +131,12 @@ int run_ls(const Words& words, const Globals& globals) {
     return 0;
   }
   const Store store = open_store(globals.store);
-  auto runs = wanted_runs(runs_of(store, globals.store, references, wanted.removed), wanted);
+  auto runs = wanted_runs(runs_of(store, globals.store, references, wanted), wanted);
   wanted.where.keep_matching(store, runs);
   auto table = ls_table(runs, now_ms());
   Words shown =
       columns.empty() ? ls_columns(runs) : add_columns(table, store, runs, "--columns", columns);
+  lead_with_run(shown);
   if (!sort.empty()) {
     add_column(table, store, runs, source_of("--sort", sort), {0, sort.size()});
     sort_rows(table, sort, reverse);

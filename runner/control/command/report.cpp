@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kMostCurves = 200;  // rows for which curves are read without being asked for
 constexpr int64_t kCurveWidth = 12;
+constexpr size_t kPlaceOfRun = 0;  // columns_of_runs() begins with it
 
 void declare(AskedReport& asked, Arguments& arguments) {
   arguments.words("NAME...", asked.references, std::string("only these runs: ") + kRunsHelp,
@@ -35,8 +36,10 @@ void declare(AskedReport& asked, Arguments& arguments) {
               "instead of the default ones; WHICH is last (default), min, max or at(STEP); may be "
               "repeated (default: the metric of the sweep or of the recipes, val/loss and "
               "train/loss)")
-      .option("--columns", "A,B", asked.columns,
-              "show only these columns, settings and series; '--columns help' lists the columns")
+      .option(
+          "--columns", "A,B", asked.columns,
+          "show only the run and these columns, settings and series; '--columns help' lists the "
+          "columns")
       .flag("--all-parameters", asked.all_parameters,
             "also show settings that are the same in all runs")
       .option("--sort", "COLUMN", asked.sort,
@@ -48,8 +51,10 @@ void declare(AskedReport& asked, Arguments& arguments) {
               "one row for each combination of values of these settings or columns of ls, with "
               "mean ± standard deviation (number of runs) of the metrics: over the runs that "
               "finished, or over all if none did")
-      .flag("--over-seeds", asked.over_seeds,
-            "one row for all runs that differ only in run.seed; implied by --sweep")
+      .flag(
+          "--over-seeds", asked.over_seeds,
+          "one row for all runs that differ only in run.seed, of which the newest finished run of "
+          "each seed counts; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")
       .flag("--sparkline", asked.curves,
             "add the curve of the first metric (default on a terminal with room for it)");
@@ -87,6 +92,15 @@ std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
   return some;
 }
 
+// A row that nothing names could be any run's.
+void lead_with_run(std::vector<size_t>& places, const std::vector<ComparedColumn>& columns) {
+  const auto names_a_run = [&](size_t place) {
+    const std::string& key = columns[place].column.key;
+    return key == "run" || key == "id" || key == "uid";
+  };
+  if (std::ranges::none_of(places, names_a_run)) places.insert(places.begin(), kPlaceOfRun);
+}
+
 // The series of this name, as a line of bars.
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
@@ -112,6 +126,7 @@ bool wants_curves(const AskedReport& asked, const Rows& rows, size_t count) {
 struct ReportedTable {
   ResultTable table;
   std::string warning;
+  size_t repeats = 0;  // runs that were left out
 };
 
 ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs,
@@ -123,6 +138,7 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
+  if (rows.are_runs && !places.empty()) lead_with_run(places, rows.columns);
   if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
   if (places.empty()) keep_different(rows.columns, order);
   if (places.empty() && asked.format.is_plain()) shorten_parameters(rows.columns);
@@ -133,7 +149,7 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   ResultTable table =
       table_of(places.empty() ? std::move(rows.columns) : chosen(rows.columns, places), order);
   if (!curves.empty()) add_curves(table, store, runs, order, curves, asked.curves);
-  return {std::move(table), std::move(warning)};
+  return {std::move(table), std::move(warning), rows.repeats};
 }
 
 std::string written_at() {
@@ -260,7 +276,11 @@ int run_report(const Words& words, const Globals& globals) {
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
   ReportedTable report = report_of(store, runs, asked);
   asked.format.print(std::move(report.table), all ? "no runs yet" : "no run matches");
-  if (!report.warning.empty() && !asked.format.is_for_programs()) log_warning(report.warning);
+  if (asked.format.is_for_programs()) return 0;
+  if (report.repeats > 0)
+    log_info("left out " + pluralize(static_cast<int64_t>(report.repeats), "run") +
+             ", repeats of a seed: the newest finished run of each seed counts");
+  if (!report.warning.empty()) log_warning(report.warning);
   return 0;
 }
 

@@ -158,7 +158,8 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
   if (are_asked || by_itself) {
     std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
     if (!named) std::erase_if(by, is_seed);
-    const auto groups = groups_of(by, runs.size());
+    auto groups = groups_of(by, runs.size());
+    const size_t repeats = named ? 0 : keep_one_of_each_seed(runs, groups);
     if (are_asked || groups.size() < runs.size()) {
       if (asked.curves)
         refuse_report(
@@ -167,7 +168,7 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
       const auto groups_are = named || asked.sweep.empty() ? GroupsAre::any : GroupsAre::points;
       return {
           columns_of_groups(runs, groups, by, metrics, asked.format.is_for_programs(), groups_are),
-          false, criterion, groups};
+          false, criterion, groups, repeats};
     }
   }
   return {columns_of_runs(runs, std::move(parameters), std::move(metrics)), true, criterion};

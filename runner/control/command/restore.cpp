@@ -36,13 +36,15 @@ std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folde
   std::vector<RunRow> rows;
   if (asked.references.empty()) rows = store.removed_runs();
   for (const std::string& reference : asked.references) {
+    if (is_pattern(reference)) {
+      add_matching(rows, store, reference);
+      continue;
+    }
+    const auto meant = store.runs_meant_by(reference, Store::Among::removed);
     auto named = store.removed_runs();
     std::erase_if(named, [&](const RunRow& run) { return run.name != reference; });
-    require_one_run("restore", reference, named);
-    if (named.empty() && is_pattern(reference))
-      add_matching(rows, store, reference);
-    else
-      rows.push_back(store.find_run(reference, Store::Among::removed));
+    require_one_run("restore", reference, meant, named);
+    rows.push_back(meant.front());
   }
   if (!asked.sweep.empty()) {
     const int64_t sweep = store.find_sweep(asked.sweep).id;

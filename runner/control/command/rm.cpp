@@ -2,10 +2,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/diagnostic.h"
 #include "base/files/disk_reserve.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/run_values.h"
 #include "control/command/stored/stored_runs.h"
@@ -32,19 +34,35 @@ struct Removal {
   Where where;
 };
 
-// What another sweep has as a trial too is not the sweep's alone to take along.
+void require_one_sweep(const Store& store, const std::string& reference) {
+  constexpr size_t kShownUid = 12;
+  const SweepRow meant = store.find_sweep(reference);
+  std::string others;
+  for (const SweepRow& sweep : store.sweeps())
+    if (sweep.name == reference && sweep.id != meant.id)
+      others += ", " + std::to_string(sweep.id) + " (" + sweep.uid.substr(0, kShownUid) + ")";
+  if (others.empty()) return;
+  throw Error("rm: '" + reference + "' could mean several sweeps: " + std::to_string(meant.id) +
+                  " (" + meant.uid.substr(0, kShownUid) + ")" + others + "; give a uid",
+              ExitCode::bad_recipe);
+}
+
+// What another sweep has as a trial too is not the sweep's alone to take along. Says so.
 void keep_shared(const Store& store, const std::string& sweep, std::vector<ReportedRun>& runs) {
   const int64_t removed = store.find_sweep(sweep).id;
+  std::map<int64_t, Words> kept;  // by the other sweep
   std::erase_if(runs, [&](const ReportedRun& reported) {
-    for (const int64_t other : store.sweeps_with_run(reported.run.id)) {
-      if (other == removed) continue;
-      const std::string& folder = reported.run.folder;
-      log_info("kept " + folder + ", which is also a trial of sweep " + std::to_string(other) +
-               "; exprun rm " + folder + " removes it");
-      return true;
-    }
-    return false;
+    std::vector<int64_t> others = store.sweeps_with_run(reported.run.id);
+    std::erase(others, removed);
+    if (!others.empty()) kept[others.front()].push_back(reported.run.folder);
+    return !others.empty();
   });
+  for (const auto& [other, folders] : kept) {
+    const bool one = folders.size() == 1;
+    log_info("kept " + listed(folders) + (one ? ", which is also a trial" : ", also trials") +
+             " of sweep " + std::to_string(other) + "; exprun rm " + folders.front() +
+             (one ? " removes it" : " ... removes them"));
+  }
 }
 
 std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder,
@@ -52,10 +70,14 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
     throw Error("rm: say which runs: by name, --sweep SWEEP or --where EXPR", ExitCode::bad_recipe);
   for (const std::string& reference : asked.references)
-    require_one_run("rm", reference, store.runs(reference));
+    require_one_run("rm", reference, runs_meant(store, folder, reference), store.runs(reference));
+  if (!asked.sweep.empty()) require_one_sweep(store, asked.sweep);
   auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
   asked.where.keep_matching(store, runs);
+  const bool any = !runs.empty();
   if (!asked.sweep.empty()) keep_shared(store, asked.sweep, runs);
+  const bool is_shared = any && runs.empty();
+  if (runs.empty()) log_info(is_shared ? "rm: nothing is removed" : "rm: no run matches");
   std::vector<RunRow> rows;
   for (ReportedRun& reported : runs) rows.push_back(std::move(reported.run));
   return rows;
@@ -114,7 +136,6 @@ int run_rm(const Words& words, const Globals& globals) {
   const UsedDiskReserve reserve(globals.store.reserve());
   Store store = open_store_to_change(globals.store);
   const auto runs = runs_to_remove(store, globals.store, asked);
-  if (runs.empty()) log_info("rm: no run matches");
   allow_open_files();
   for (const auto& [run, held] : held(store, globals.store, runs)) {
     store.remove_run(run.id);

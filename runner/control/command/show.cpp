@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,8 @@
 #include "base/log.h"
 #include "base/period.h"
 #include "base/strings.h"
+#include "base/terminal/terminal.h"
+#include "base/utf8.h"
 #include "control/command/command.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
@@ -85,12 +88,38 @@ ResultTable difference_table(const ResolvedRecipe& a, const ResolvedRecipe& b,
   return table;
 }
 
+// Beside each other in so many columns of a terminal: the longest keys move their values to the
+// right, and long values are cut.
+void fit_values(ResultTable& table, size_t room) {
+  constexpr size_t kUsualValue = 16, kNarrowestValue = 8, kGap = 2;
+  size_t keys = display_width(table.columns[0].title);
+  for (const auto& row : table.rows) keys = std::max(keys, display_width(row[0].text));
+  keys = std::min(keys, std::max(room, kUsualValue + kGap) - kUsualValue - kGap);
+  const auto joined = [&](const std::string& key, const std::string& value) {
+    const size_t before = std::max(display_width(key), keys) + kGap;
+    const size_t rest = std::max(room, before + kNarrowestValue) - before;
+    return key + std::string(before - display_width(key), ' ') + shortened(value, rest);
+  };
+  for (auto& row : table.rows) {
+    row[0] = Cell::word(joined(row[0].text, row[1].text));
+    row.erase(row.begin() + 1);
+  }
+  table.columns[0].title = joined(table.columns[0].title, table.columns[1].title);
+  table.columns.erase(table.columns.begin() + 1);
+}
+
 // Every key with its value and the place that it comes from.
 std::string recipe_with_origins(const ResolvedRecipe& recipe, const Shown& shown) {
+  constexpr size_t kGap = 2;
   ResultTable table{{{"key", "key"}, {"value", "value"}, {"origin", "origin"}}, {}};
-  for (const auto& [path, value] : recipe.leaves(false))
-    table.rows.push_back({Cell::word(path), Cell::word(value),
-                          Cell::word(place_of(shown_value(recipe, path, shown)))});
+  size_t places = 0;
+  for (const auto& [path, value] : recipe.leaves(false)) {
+    const std::string place = place_of(shown_value(recipe, path, shown));
+    table.rows.push_back({Cell::word(path), Cell::word(value), Cell::word(place)});
+    places = std::max(places, display_width(place));
+  }
+  if (const size_t width = terminal_width(); width > places + kGap)
+    fit_values(table, width - places - kGap);
   return to_plain(table, {});
 }
 
@@ -151,13 +180,31 @@ std::string recipe_json(const ResolvedRecipe& recipe, const Shown& shown, bool o
   return json_text(json, 2) + '\n';
 }
 
+// The keys that differ, in what was written, though the experiment is the same: of names, tags,
+// logs and checkpoints.
+Words other_differences(const ResolvedRecipe& a, const ResolvedRecipe& b) {
+  std::set<std::string> paths;
+  for (const ResolvedRecipe* const recipe : {&a, &b})
+    for (const auto& [path, text] : recipe->leaves(false)) {
+      const Origin origin = recipe->find(path)->origin;
+      const Value* const other = (recipe == &a ? b : a).find(path);
+      const bool is_written = origin != Origin::default_value && origin != Origin::derived;
+      if (is_written && !(other && toml_text(*other) == text)) paths.insert(path);
+    }
+  for (const Difference& difference : differences(a, b)) paths.erase(difference.path);
+  return {paths.begin(), paths.end()};
+}
+
 // Prints the keys in which two are different experiments.
 void print_difference(const ResolvedRecipe& a, const ResolvedRecipe& b, const std::string& name_a,
                       const std::string& name_b, bool json) {
   const ResultTable table = difference_table(a, b, name_a, name_b);
   if (json) return print(to_json(table));
-  if (table.rows.empty()) return log_info("no difference: the recipes mean the same");
-  print(to_plain(table, {}));
+  if (table.rows.empty()) log_info("no difference: the recipes mean the same");
+  if (!table.rows.empty()) print(to_plain(table, {}));
+  std::fflush(stdout);
+  if (const Words others = other_differences(a, b); !others.empty())
+    log_info("different too, without an effect on results: " + listed(others));
 }
 
 // exprun show RUN: what is known of a run that is in the store.
@@ -197,7 +244,8 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.checkpoints(run.id),
           store.events(run.id),
           store.notes(run.id),
-          store.resolved_toml(run.id)};
+          store.resolved_toml(run.id),
+          !store.attempt_text(run.id, run.attempt, "diff").empty()};
 }
 
 // As it was resolved then: another exprun's may have keys that this one does not know.
@@ -227,13 +275,21 @@ std::string with_derived(const RunDetails& details, const std::vector<ParameterR
   return text;
 }
 
+// Of files that git does not track it has the names only.
+void print_code_diff(const Store& store, const RunRow& run) {
+  print(store.attempt_text(run.id, run.attempt, "diff"));
+  const auto environment = object_of(store.attempt_text(run.id, run.attempt, "environment"));
+  const auto untracked = environment.value("git_untracked", Words());
+  if (!untracked.empty()) log_info("untracked files: " + listed(untracked));
+}
+
 // Prints the run. Throws Error, also when no run is called so.
 void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
   if (options.json && (options.attempts || options.diff))
     throw Error("show: give only one of --json, --attempts and --git-diff", ExitCode::bad_recipe);
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, reference);
-  if (options.diff) return print(store.attempt_text(run.id, run.attempt, "diff"));
+  if (options.diff) return print_code_diff(store, run);
   const RunDetails details = details_of(store, run, globals.store);
   if (options.attempts) return print(to_plain(attempts_table(details.attempts), {}));
   if (options.json) {

@@ -32,7 +32,11 @@ std::vector<RunRow> running(const Store& store, const StoreFolder& folder) {
 
 std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
                           const std::string& reference) {
-  if (!is_pattern(reference)) return {find_run(store, folder, reference)};
+  if (!is_pattern(reference)) {
+    const RunRow run = find_run(store, folder, reference);
+    require_one_meaning("stop", reference, {run}, store.runs(reference));
+    return {run};
+  }
   std::vector<RunRow> runs = running(store, folder);
   std::erase_if(runs, [&](const RunRow& run) { return !matches(reference, run); });
   if (runs.empty())

@@ -24,8 +24,9 @@ namespace {
 constexpr size_t kShownBest = 10;
 
 std::string tally(const SweepEnd& end, size_t trials) {
-  std::string text = counts_text(trials, end.finished, end.failed, end.pruned);
-  if (end.interrupted) text += ", " + std::to_string(end.interrupted) + " interrupted";
+  std::string text = counts_text(trials, end.finished, end.failed - end.cut_off, end.pruned);
+  if (const int interrupted = end.interrupted + end.cut_off)
+    text += ", " + std::to_string(interrupted) + " interrupted";
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
   if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
   if (end.for_good) text += "; --retry-failed starts the failed trials again";
@@ -120,9 +121,11 @@ SweepCommands commands_of(const StoreFolder& folder, int64_t sweep) {
   return {"exprun sweep show " + words, "exprun report --sweep " + words};
 }
 
-std::string next_commands(const SweepCommands& commands, const std::string& longer) {
-  return "next:\n  " + longer + "   trains the best point again, for twice as long\n  " +
-         commands.show + "   shows every trial\n  " + commands.report + "   compares the runs";
+std::string next_commands(const SweepCommands& commands, const std::string& longer,
+                          const BestPoint& best) {
+  return "next:\n  " + longer + "   trains " + (best.changes.empty() ? "" : "the best point ") +
+         "again, for twice as long\n  " + commands.show + "   shows every trial\n  " +
+         commands.report + "   compares the runs";
 }
 
 }  // namespace
@@ -139,7 +142,8 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
     log_warning(warning);
   log_info(best_text(sweep, *best));
   const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
-  log_info(next_commands(commands, longer_command(recipe, trial, *best) + store_option(folder)));
+  log_info(
+      next_commands(commands, longer_command(recipe, trial, *best) + store_option(folder), *best));
 }
 
 }  // namespace exprun

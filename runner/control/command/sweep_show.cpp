@@ -128,14 +128,10 @@ void print_summary(const StoredSweep& sweep, const StoreFolder& folder) {
     text += fitted("variance explained: " + axes + "; unexplained: " +
                    percent(unexplained_variance(points).value()) + " (interactions and noise)") +
             '\n';
-  const std::vector<Replicates> means = sweep.means();
-  if (means.size() == 1)
-    text += "mean over " + pluralize(static_cast<int64_t>(means.front().spread.count), "seed") +
-            ": " + sweep.plan.metric + ' ' + mean_text(means.front().spread) + '\n';
   print(text + way_back(sweep, folder));
   if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
     log_warning(warning);
-  if (means.size() < 2) return;
+  if (sweep.means().size() < 2) return;
   print("\nmean ± standard deviation over seeds, best first:\n");
   print_plain(means_table(sweep), "--json has them");
 }
@@ -189,7 +185,9 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "The variance explained by an axis is the share of the metric's variance across finished "
           "trials that the other axes alone do not explain but do explain together with this axis, "
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
-          "the seed and noise.")
+          "the seed and noise. Nothing is said where no trials tell these apart, as with one axis "
+          "and one seed. Of several axes, one with many different numbers counts by four ranges of "
+          "them.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

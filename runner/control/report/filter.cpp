@@ -53,7 +53,8 @@ bool equal_items(const Literal& a, const Literal& b) {
 
 bool equals(const Cell& cell, const Literal& literal) {
   if (const auto* word = std::get_if<std::string>(&cell.value)) {
-    if (!literal.is_array) return *word == literal.text;
+    // Also as it is shown: the state "finished" may stand there as "finished early".
+    if (!literal.is_array) return *word == literal.text || cell.text == literal.text;
     const auto array = parse_array(*word);
     return array && equal_items(*array, literal);
   }
@@ -182,7 +183,10 @@ class Filter {
       return each([&](size_t run) { return !is_empty(cells[run]); });
     if (expression.kind == Kind::matches)
       return each([&](size_t run) {
-        return !is_empty(cells[run]) && matches(Side(cells[run]).text, literals[0].text);
+        const Cell& cell = cells[run];
+        const bool is_word = std::holds_alternative<std::string>(cell.value);
+        return !is_empty(cell) && (matches(Side(cell).text, literals[0].text) ||
+                                   (is_word && matches(cell.text, literals[0].text)));
       });
     if (expression.kind == Kind::is_in)
       return each([&](size_t run) {
@@ -232,8 +236,6 @@ class Filter {
 
   void check_state(const Literal& literal) const {
     const std::vector<std::string>& names = facts_.states;
-    // ls says "unknown" of a run of another host.
-    if (literal.text == "unknown") return;
     if (std::find(names.begin(), names.end(), literal.text) != names.end()) return;
     const auto near = nearest(literal.text, names);
     refuse(literal.where, "there is no state '" + literal.text + "'",

@@ -25,10 +25,13 @@ std::string text_at(const ordered_json& object, const char* key) {
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-std::string code(const RunRow& run) {
+std::string code(const RunDetails& details) {
+  const RunRow& run = details.run;
   std::string text = run.version.empty() ? "" : "exprun " + run.version;
   if (run.git_commit) text += ", git " + *run.git_commit;
-  if (run.git_dirty.value_or(false)) text += " with changes (--git-diff prints them)";
+  if (run.git_dirty.value_or(false))
+    text += details.has_code_diff ? " with changes (--git-diff prints them)"
+                                  : " with untracked files (--git-diff names them)";
   return text;
 }
 
@@ -126,7 +129,7 @@ std::string details_as_comments(const RunDetails& details, size_t width) {
          comment_line("forked at", describe_origin(run.origin)) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
          comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
-         wrapped_line("code", code(run), width) +
+         wrapped_line("code", code(details), width) +
          wrapped_line("machine", machine(run, details.environment), width) +
          wrapped_line("gpus", gpus(details.environment), width) +
          wrapped_line("libraries", pairs(details.libraries), width) +

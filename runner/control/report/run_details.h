@@ -22,6 +22,7 @@ struct RunDetails {
   std::vector<EventRow> events;
   std::vector<NoteRow> notes;
   std::string resolved_toml;
+  bool has_code_diff = true;  // of files that git tracks
 };
 
 // What is known of a run, for people.

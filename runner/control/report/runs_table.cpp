@@ -84,6 +84,16 @@ std::vector<std::string> state_names() {
   return names;
 }
 
+std::vector<std::string> shown_state_names() {
+  std::vector<std::string> names = state_names();
+  names.insert(names.end(), {"finished early", "unknown"});
+  return names;
+}
+
+bool is_in_state(const RunRow& run, const std::string& name) {
+  return to_string(run.state) == name || state_cell(run).text == name;
+}
+
 bool has_tag(const RunRow& run, const std::string& tag) {
   const auto tags = words_of_list(run.tags);
   return std::find(tags.begin(), tags.end(), tag) != tags.end();

@@ -18,7 +18,9 @@ struct ReportedRun {
   std::optional<SeriesRow> val_loss, train_loss;
 };
 
-std::vector<std::string> state_names();
+std::vector<std::string> state_names();                        // as they are recorded
+std::vector<std::string> shown_state_names();                  // and those that tables have besides
+bool is_in_state(const RunRow& run, const std::string& name);  // by any of them
 bool has_tag(const RunRow& run, const std::string& tag);
 
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.

@@ -63,14 +63,14 @@ size_t different_points(const std::vector<ScoredPoint>& points) {
   return different.size();
 }
 
-// Where few points have the same number, those of a quantile count as one.
+// Where few points have the same number, those of a quantile count as one, if quantiles are given.
 Factor factor_of(const std::vector<ScoredPoint>& points, const std::string& axis, size_t different,
-                 size_t quantiles) {
+                 std::optional<size_t> quantiles) {
   std::vector<std::string> values;
   for (const ScoredPoint& point : points) values.push_back(value_of(point, axis).value_or(""));
   const Factor factor = numbered(values);
-  if (factor.count <= kMostQuantiles || factor.count * 2 <= different) return factor;
-  return in_quantiles(values, quantiles).value_or(factor);
+  if (!quantiles || factor.count <= kMostQuantiles || factor.count * 2 <= different) return factor;
+  return in_quantiles(values, *quantiles).value_or(factor);
 }
 
 // Whether each group of `fine` lies in one of `coarse`: then an effect of the second is one of the
@@ -145,7 +145,7 @@ struct Design {
 };
 
 Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes,
-                 size_t quantiles) {
+                 std::optional<size_t> quantiles) {
   Design design;
   const size_t different = different_points(points);
   for (const std::string& axis : axes) {
@@ -159,7 +159,11 @@ Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::
 }
 
 // As fine as the number of points allows: as many degrees of freedom for the noise as for the axes.
+// What differs within a quantile would count as noise, which it is not where nothing else differs:
+// a single factor has its values as they are.
 Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes) {
+  if (design_of(points, axes, kMostQuantiles).factors.size() < 2)
+    return design_of(points, axes, std::nullopt);
   for (size_t quantiles = kMostQuantiles; quantiles > 2; --quantiles) {
     Design design = design_of(points, axes, quantiles);
     if (2 * degrees_of(design.factors) < points.size()) return design;

@@ -70,7 +70,7 @@ const StoredTrial* StoredSweep::best() const {
 
 std::optional<BestPoint> StoredSweep::best_point() const {
   const std::vector<Replicates> points = means();
-  if (points.size() > 1 && points.front().spread.count > 1) {
+  if (!points.empty() && points.front().spread.count > 1) {
     const AxisValues& point = points.front().point;
     const auto is_of_it = [&](const StoredTrial& t) {
       return without_replicate(axis_values(t.row.changes)) == point;
@@ -109,8 +109,12 @@ std::vector<RunRow> StoredSweep::finished_runs() const {
 
 std::string counts_text(const StoredSweep& sweep) {
   const int removed = sweep.count("removed");
+  int interrupted = 0;
+  for (const char* state : {"interrupted", "preempted", "killed", "crashed"})
+    interrupted += sweep.count(state);
   return counts_text(sweep.trials.size(), sweep.count("finished"),
                      sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned")) +
+         (interrupted ? ", " + std::to_string(interrupted) + " interrupted" : "") +
          (removed ? ", " + std::to_string(removed) + " removed" : "");
 }
 
@@ -124,6 +128,10 @@ std::string counts_text(size_t trials, int finished, int failed, int pruned) {
 
 std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
   const bool so_far = has_unfinished(sweep) || has_any(sweep, {"running"});
+  if (best.mean && best.changes.empty())
+    return std::string("mean ") + (so_far ? "so far " : "") + "over " +
+           pluralize(static_cast<int64_t>(best.mean->count), "seed") + ": " + sweep.plan.metric +
+           ' ' + mean_text(*best.mean);
   const std::string text =
       (so_far ? "best so far: " : "best: ") + best.changes + ", " + sweep.plan.metric + ' ';
   if (best.mean)

@@ -20,11 +20,11 @@ struct StoredTrial {
   std::string state;
 };
 
-// What a sweep has found: its best trial, or, of several points with several seeds each, the one
-// with the best mean.
+// What a sweep has found: its best trial, or, of points with several seeds each, the one with the
+// best mean.
 struct BestPoint {
   const StoredTrial* trial = nullptr;  // the best one of the point
-  std::string changes;                 // without the seed where there is a mean
+  std::string changes;  // without the seed where there is a mean; empty where only that varies
   std::optional<Spread> mean;
 
   double value() const { return mean ? mean->mean : trial->score->value; }
@@ -49,10 +49,11 @@ struct StoredSweep {
 
 // "4 of 6 trials finished, 1 failed, 1 stopped early"
 std::string counts_text(size_t trials, int finished, int failed, int pruned);
-std::string counts_text(const StoredSweep& sweep);  // and ", 2 removed"
+std::string counts_text(const StoredSweep& sweep);  // and ", 1 interrupted, 2 removed"
 
 // "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
-// 1.915 ± 0.012 over 3 seeds"
+// 1.915 ± 0.012 over 3 seeds", and "mean over 3 seeds: val/loss 1.915 ± 0.012" where only seeds
+// vary
 std::string best_text(const StoredSweep& sweep, const BestPoint& best);
 
 // By what the trials of a sweep are compared; without the trials.

@@ -140,12 +140,29 @@ TEST_CASE("sweep analysis: axes that vary together explain the same") {
 }
 
 TEST_CASE("sweep analysis: numbers that differ in every point are taken by quarters") {
-  std::vector<ScoredPoint> points;
-  for (int i = 0; i < 16; ++i) points.push_back(point("lr=" + std::to_string(i), i / 4));
+  std::vector<ScoredPoint> points, words;
+  for (int i = 0; i < 16; ++i) {
+    const std::string wd = " wd=" + std::to_string(i % 4 * 4 + i / 4);
+    points.push_back(point("lr=" + std::to_string(i) + wd, i / 4));
+    words.push_back(point("type=\"t" + std::to_string(i) + "\"" + wd, i));
+  }
   CHECK(*importance_of_axes(points)[0].explained == 1);
-  std::vector<ScoredPoint> words;
-  for (int i = 0; i < 16; ++i) words.push_back(point("type=\"t" + std::to_string(i) + "\"", i));
   CHECK(!importance_of_axes(words)[0].explained);
+}
+
+TEST_CASE("sweep analysis: what differs along the only axis is no noise") {
+  std::vector<ScoredPoint> points;  // as a learning rate does, best in the middle
+  for (const int lr : {1, 2, 3, 4, 5})
+    points.push_back(point("lr=" + std::to_string(lr) + " wd=0", (lr - 3) * (lr - 3)));
+  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  CHECK(!unexplained_variance(points));
+  for (size_t i = 0; i < 5; ++i) {
+    points.push_back(points[i]);
+    points[i].values.emplace_back("seed", "1");
+    points.back().values.emplace_back("seed", "2");
+  }
+  CHECK(*importance_of_axes(points)[0].explained == doctest::Approx(1));
+  CHECK(*unexplained_variance(points) == doctest::Approx(0));
 }
 
 TEST_CASE("sweep analysis: means and deviations over seeds, which are no axis") {

@@ -103,6 +103,22 @@ TEST_CASE("report: the best run stands first, and its state stays on a narrow te
         "slow-00000002          2.500  finished\n");
 }
 
+TEST_CASE("report: results and settings have the room before where a fork began") {
+  std::vector<ReportedRun> runs{reported(2, 2.5), reported(1, 1.9149)};
+  runs[0].run.origin = R"({"folder": "slow-00000001", "step": 100})";
+  auto parameters = lr({"3e-5", "0.001"});
+  parameters.push_back(*fork_column(runs));
+  std::vector<std::string> left_out;
+  const ResultTable both = table(runs, std::move(parameters));
+  CHECK(to_plain(both, {80, false}, &left_out) ==
+        "run            best val/loss  at step  train/loss     lr     step  state\n"
+        "slow-00000001          1.915      250              0.001  300/300  finished\n"
+        "slow-00000002          2.500      250               3e-5  300/300  finished\n");
+  CHECK(left_out == std::vector<std::string>{"val/loss", "forked at", "time"});
+  CHECK(to_csv(both).find("no fork") == std::string::npos);
+  CHECK(to_plain(both, {0, false}).find("no fork") == std::string::npos);
+}
+
 TEST_CASE("report: the best of each metric is bold on a terminal and in documents") {
   const std::string coloured = to_plain(two_runs(), {0, true});
   CHECK(coloured.find("\033[1;32m1.915\033[0m") != std::string::npos);
@@ -278,6 +294,19 @@ TEST_CASE("report: what a group means are its finished runs, or all where none h
         " lr  runs    best val/loss         val/loss  train/loss  state\n"
         "0.1     3  1.50 ± 0.71 (2)  1.60 ± 0.71 (2)              2 of 3 finished\n"
         "0.2     2    5.0 ± 1.4 (2)    5.1 ± 1.4 (2)              0 of 2 finished\n");
+}
+
+TEST_CASE("report: of runs that repeat a seed the newest that finished counts") {
+  std::vector<ReportedRun> runs;
+  for (const int64_t seed : {1, 2, 1, 1, 2}) {
+    runs.push_back(reported(std::ssize(runs) + 1, 1));
+    runs.back().run.seed = seed;
+    runs.back().run.started_ms = std::ssize(runs);
+  }
+  runs[3].run.state = RunState::killed;
+  std::vector<std::vector<size_t>> groups{{0, 1, 2, 3}, {4}};
+  CHECK(keep_one_of_each_seed(runs, groups) == 2);
+  CHECK(groups == std::vector<std::vector<size_t>>{{1, 2}, {4}});
 }
 
 TEST_CASE("report: a sweep's point with a missing seed stands behind those that have all") {

@@ -248,8 +248,8 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("lr<", 4, 1, "expected a value, but the condition ends here",
         "an empty text is written \"\"");
   check("state<b", 7, 1, "there is no state 'b'",
-        "there are running, finished, diverged, failed, interrupted, preempted, killed, crashed "
-        "and pruned");
+        "there are running, finished, diverged, failed, interrupted, preempted, killed, crashed, "
+        "pruned, finished early and unknown");
   check("name<b", 6, 1, "< compares numbers, but 'b' is not a number", "use = or !=");
   check("seed=0;drop table run", 7, 1, "unexpected ';'",
         "put a text that has such characters in quotes");

@@ -118,6 +118,27 @@ TEST_CASE("store: a name means its newest run") {
   CHECK(store.find_run("quickstart").id == 2);
 }
 
+TEST_CASE("store: a number is the id of a run before it is a name") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t named = store.create_run(new_run("1a", "2"));
+  const int64_t second = store.create_run(new_run("2b", "3"));
+  const auto meant = [&](const std::string& reference) {
+    std::vector<int64_t> ids;
+    for (const RunRow& run : store.runs_meant_by(reference)) ids.push_back(run.id);
+    return ids;
+  };
+  CHECK(meant("2") == std::vector{second});
+  CHECK(store.find_run("2").id == second);
+  CHECK(meant("3") == std::vector{second});
+  const int64_t third = store.create_run(new_run("3c", "many"));
+  const int64_t fourth = store.create_run(new_run("4d", "many"));
+  CHECK(meant("3") == std::vector{third});
+  CHECK(meant("many") == std::vector{fourth, third});
+  store.remove_run(second);
+  CHECK(meant("2") == std::vector{named});
+}
+
 TEST_CASE("store: a reference that means no run or several says so") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);

@@ -137,11 +137,13 @@ struct Arguments::Impl {
   }
 
   // CLI11 names what it could not place.
-  [[noreturn]] void refuse_extras() const {
+  [[noreturn]] void refuse_extras(const std::vector<std::string>& words) const {
     const std::string extra = app.remaining().front();
+    const auto at = std::find(words.begin(), words.end(), extra);
+    const bool is_last = at == words.end() || at + 1 == words.end();
     if (!extra.starts_with('-')) refuse("unexpected '" + extra + "'" + on_more_words);
     refuse("unknown option '" + extra + "'" +
-           advice_on_option(extra, command(), usage, places.option_names()));
+           advice_on_option(extra, is_last ? "" : at[1], command(), usage, places.option_names()));
   }
 };
 
@@ -280,7 +282,7 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }
-  if (impl_->app.remaining_size() > 0) impl_->refuse_extras();
+  if (impl_->app.remaining_size() > 0) impl_->refuse_extras(words);
   impl_->refuse_missing();
   impl_->refuse_empty();
   return true;

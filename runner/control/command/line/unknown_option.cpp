@@ -8,6 +8,8 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/command.h"
+#include "control/report/runs_table.h"
+#include "control/report/table.h"
 #include "recipe/override_value.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
@@ -67,6 +69,24 @@ std::optional<std::string> change_for(const std::string& word, const std::string
   return written_change(synonym->path, *known, value, synonym->note);
 }
 
+// "--where state=finished" of "--state finished", where the command takes conditions: of a column
+// of ls, a tag or a key of a recipe.
+std::optional<std::string> condition_for(const std::string& word, const std::string& option,
+                                         const std::string& next,
+                                         const std::vector<std::string>& options) {
+  if (!option.starts_with("--") || std::ranges::find(options, "--where") == options.end())
+    return std::nullopt;
+  std::string name = option.substr(2);
+  std::replace(name.begin(), name.end(), '-', '_');
+  const std::string typed = word == option ? next : word.substr(option.size() + 1);
+  const std::string value = typed.empty() || typed.starts_with('-') ? "VALUE" : typed;
+  if (name == "tag") return "--where " + shell_quoted("tag(" + value + ")");
+  if (!find_column(ls_table({}, 0).columns, name) &&
+      matching_paths(SchemaSet::embedded(), {}, name).empty())
+    return std::nullopt;
+  return "--where " + shell_quoted(name + "=" + value);
+}
+
 }  // namespace
 
 std::optional<std::string> sampling_change(std::string key, const std::string& value,
@@ -90,8 +110,9 @@ std::optional<std::string> sampling_change(std::string key, const std::string& v
   return is_key ? written(*meant) : std::nullopt;
 }
 
-std::string advice_on_option(const std::string& word, const std::string& command,
-                             const std::string& usage, const std::vector<std::string>& options) {
+std::string advice_on_option(const std::string& word, const std::string& next,
+                             const std::string& command, const std::string& usage,
+                             const std::vector<std::string>& options) {
   const std::string option = word.substr(0, word.find('='));
   auto near = option_synonym(option, options);
   if (!near) {
@@ -105,6 +126,8 @@ std::string advice_on_option(const std::string& word, const std::string& command
         return command == "eval"
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
+    if (const auto condition = condition_for(word, option, next, options))
+      return "; did you mean " + *condition + "?";
     near = nearest(option, options);
     if (!near && command == "tag")  // "-good" as the opposite of "good"
       return "; to remove a tag, write " +

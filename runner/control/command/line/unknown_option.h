@@ -8,9 +8,11 @@
 namespace exprun {
 
 // "; did you mean '--quick'?" for the word "--quik": an option, a subcommand, or a change of a key.
-// Empty if nothing is near. `usage` is what stands after "exprun".
-std::string advice_on_option(const std::string& word, const std::string& command,
-                             const std::string& usage, const std::vector<std::string>& options);
+// Empty if nothing is near. `next`: the word behind it, or empty; `usage` is what stands after
+// "exprun".
+std::string advice_on_option(const std::string& word, const std::string& next,
+                             const std::string& command, const std::string& usage,
+                             const std::vector<std::string>& options);
 
 // "'temperature=0.5'" for the key "temp": a change as `exprun sample` takes it, of the key of
 // [evaluation.sample] that is meant, or nearest where no option is nearer. Nothing where none is.

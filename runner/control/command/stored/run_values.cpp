@@ -7,7 +7,7 @@
 #include "base/format_units.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "base/suggest.h"
+#include "control/report/series_advice.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
@@ -78,31 +78,15 @@ std::optional<RunValues> values_of_unused_key(const Runs& runs, const std::strin
 
 // The path or series that a word of other tools, or the last part of a series, stands for; else the
 // nearest of all.
-std::string meant(const std::string& name, std::vector<std::string> names) {
+std::string meant(const std::string& name, const std::vector<std::string>& names) {
   const auto is_one = [&](const std::string& other) {
     return std::find(names.begin(), names.end(), other) != names.end();
   };
   if (const KeySynonym* synonym = key_synonym(name); synonym && is_one(synonym->path))
     return "did you mean '" + std::string(synonym->path) + "'?";
   if (is_one(name + ".type")) return "did you mean '" + name + ".type'?";
-  std::vector<std::string> series;
-  for (const std::string& other : names)
-    if (const std::string quoted = "'" + other + "'";
-        other.ends_with('/' + name) &&
-        std::find(series.begin(), series.end(), quoted) == series.end())
-      series.push_back(quoted);
-  if (!series.empty()) return "did you mean " + alternatives(series) + "?";
-  const auto near = nearest(name, names);
-  return near ? "did you mean '" + *near + "'?" : "";
-}
-
-std::string first_of(std::vector<std::string> names) {
-  constexpr size_t kMostNamed = 8;
-  if (names.size() <= kMostNamed) return listed(names);
-  const size_t others = names.size() - kMostNamed;
-  names.resize(kMostNamed);
-  names.push_back(std::to_string(others) + " more");
-  return listed(names);
+  const std::string others = series_meant(name, names);
+  return others.empty() ? "" : "did you mean " + others + "?";
 }
 
 void add_parameters(std::vector<std::string>& names, const std::vector<std::string>& paths) {
@@ -135,7 +119,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   throw RecipeError(where, "there is no setting, series or ls column '" + name + "'",
                     parse_number<double>(name)
                         ? "write the name to the left of the operator, as in lr>1e-4"
-                        : meant(name, std::move(names)));
+                        : meant(name, names));
 }
 
 [[noreturn]] void refuse_several(const Store& store, const std::string& name,
@@ -189,7 +173,7 @@ std::string parameter_named(const Store& store, const std::string& name, const S
   std::vector<std::string> names;
   add_parameters(names, paths);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
-  const std::string near = meant(name, std::move(names));
+  const std::string near = meant(name, names);
   throw RecipeError(
       where, "no run has a setting '" + name + "'",
       !near.empty() ? near : "give settings (lr) or columns of ls (state, name, sweep)");
@@ -216,7 +200,7 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
   refuse_unknown_value(name.name, series, where);
   const std::string remedy = meant(name.name, series);
   throw RecipeError(where, "no run has a series '" + name.name + "'",
-                    remedy.empty() && !series.empty() ? "there are " + first_of(series) : remedy);
+                    remedy.empty() ? advice_on_series(name.name, series) : remedy);
 }
 
 void Where::declare(Arguments& arguments) {
@@ -246,7 +230,7 @@ void Where::keep_matching(const Store& store, std::vector<ReportedRun>& runs) co
           return values_of(store, runs, name, span_of(source, name.where.begin, name.where.size));
         },
         [&](size_t run, const std::string& tag) { return has_tag(runs[run].run, tag); },
-        state_names()};
+        shown_state_names()};
     const auto held = holds(parse_expression(source), source, runs.size(), facts);
     for (size_t i = 0; i < runs.size(); ++i) kept[i] = kept[i] && held[i];
   }

@@ -19,6 +19,7 @@
 #include "control/launch/run/run_data.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
+#include "recipe/sweep/sweep_table.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -52,20 +53,47 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
+// The newest run with the name and the hash of this recipe, or else with its name.
+std::optional<RunRow> newest_run_of(const Store& store, const RecipeText& recipe) {
+  const Resolution resolution = try_resolve(recipe);
+  if (!resolution.is_valid("run")) return std::nullopt;
+  const auto name = resolution.recipe.section("run").get<std::string>("name");
+  std::vector<RunRow> runs;
+  if (!has_errors(resolution.diagnostics)) runs = store.runs(name, resolution.recipe.hash());
+  if (runs.empty()) runs = store.runs(name);
+  return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
+}
+
+std::string advice_on_recipe(const Store& store, const std::string& file) {
+  try {
+    const RecipeText recipe = read_recipe(file, {});
+    if (const auto run = newest_run_of(store, recipe))
+      return "; it is a recipe: name one of its runs, such as " + run->folder;
+    return std::string("; it is a recipe, which has no run yet: ") + "exprun " +
+           (has_sweep(recipe) ? "sweep " : "") + shell_quoted(file) + " trains one";
+  } catch (const RecipeError&) {
+    return "; it is a recipe, and not one without mistakes: exprun check " + shell_quoted(file) +
+           " shows them";
+  }
+}
+
 // For the path of a recipe, or of a run's folder in another store.
-std::string advice_on_path(const StoreFolder& folder, const std::string& reference) {
+std::string advice_on_path(const Store& store, const StoreFolder& folder,
+                           const std::string& reference) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (reference.ends_with(".toml") && fs::is_regular_file(reference, ignored))
-    return "; it is a recipe: name one of its runs, such as " +
-           shell_quoted(fs::path(reference).stem().string());
+    return advice_on_recipe(store, reference);
+  for (const char* written : {".csv", ".json", ".jsonl", ".md", ".tex", ".txt"})
+    if (fs::path(reference).extension() == written)
+      return "; what is printed goes to a file with > " + shell_quoted(reference);
   if (reference.find('/') == std::string::npos || !fs::is_directory(reference, ignored)) return "";
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
-  const fs::path store = fs::path(trimmed).parent_path();
-  const fs::path database = store / folder.database().filename();
+  const fs::path other = fs::path(trimmed).parent_path();
+  const fs::path database = other / folder.database().filename();
   if (!fs::exists(database, ignored) || fs::equivalent(database, folder.database(), ignored))
     return "";
-  return "; its folder is in another store: add --store " + shell_quoted(store.string());
+  return "; its folder is in another store: add --store " + shell_quoted(other.string());
 }
 
 // Newest first.
@@ -78,13 +106,11 @@ std::vector<RunRow> matching(const Store& store, const std::string& pattern) {
   return runs;
 }
 
-RunRow only_match(const Store& store, const std::string& pattern) {
-  auto runs = matching(store, pattern);
+void require_only_match(const std::string& pattern, const std::vector<RunRow>& runs) {
   if (runs.size() > 1)
     throw Error("store: '" + pattern + "' matches " + pluralize(runs.size(), "run") + ": " +
                     folders_of(runs) + "; name one of them",
                 ExitCode::bad_recipe);
-  return std::move(runs.front());
 }
 
 RecipeText read_stored(const std::string& json) {
@@ -122,20 +148,24 @@ bool matches(const std::string& pattern, const RunRow& run) {
          ::fnmatch(pattern.c_str(), run.name.c_str(), 0) == 0;
 }
 
+std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
+                               const std::string& reference) {
+  if (is_pattern(reference)) return matching(store, reference);
+  try {
+    return store.runs_meant_by(last_component(reference));
+  } catch (const Error& error) {
+    const std::string advice =
+        error.code() == ExitCode::no_such_run ? advice_on_path(store, folder, reference) : "";
+    if (advice.empty()) throw;
+    throw Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
+                error.code());
+  }
+}
+
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
-  if (is_pattern(reference)) return observed(store, folder, only_match(store, reference));
-  const auto found = [&] {
-    try {
-      return store.find_run(last_component(reference));
-    } catch (const Error& error) {
-      const std::string advice =
-          error.code() == ExitCode::no_such_run ? advice_on_path(folder, reference) : "";
-      if (advice.empty()) throw;
-      throw Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
-                  error.code());
-    }
-  };
-  return observed(store, folder, found());
+  std::vector<RunRow> runs = runs_meant(store, folder, reference);
+  if (is_pattern(reference)) require_only_match(reference, runs);
+  return observed(store, folder, std::move(runs.front()));
 }
 
 RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
@@ -195,11 +225,23 @@ std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) 
 
 }  // namespace
 
+void require_one_meaning(const std::string& command, const std::string& reference,
+                         const std::vector<RunRow>& meant, std::vector<RunRow> named) {
+  if (!parse_number<int64_t>(reference) || meant.size() != 1) return;
+  std::erase_if(named, [&](const RunRow& run) { return run.id == meant.front().id; });
+  if (named.empty()) return;
+  throw Error(command + ": '" + reference + "' is the id of " + meant.front().folder +
+                  " and the name of " + folders_of(named) + "; give a folder",
+              ExitCode::bad_recipe);
+}
+
 void require_one_run(const std::string& command, const std::string& reference,
-                     const std::vector<RunRow>& named) {
-  if (named.size() < 2 || parse_number<int64_t>(reference)) return;  // a number is an id
-  throw Error(command + ": '" + reference + "' is the name of " + std::to_string(named.size()) +
-                  " runs: " + folders_of(named) +
+                     const std::vector<RunRow>& meant, const std::vector<RunRow>& named) {
+  if (is_pattern(reference)) return;
+  require_one_meaning(command, reference, meant, named);
+  if (meant.size() < 2) return;
+  throw Error(command + ": '" + reference + "' is the name of " + std::to_string(meant.size()) +
+                  " runs: " + folders_of(meant) +
                   "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
               ExitCode::bad_recipe);
 }
@@ -221,11 +263,8 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
   const auto take = [&](RunRow row) {
     if (taken.insert(row.id).second) rows.push_back(std::move(row));
   };
-  for (const std::string& reference : references) {
-    const auto named = is_pattern(reference) ? matching(store, reference) : store.runs(reference);
-    for (const RunRow& row : named) take(row);
-    if (named.empty()) take(find_run(store, folder, reference));
-  }
+  for (const std::string& reference : references)
+    for (RunRow& row : runs_meant(store, folder, reference)) take(std::move(row));
   return rows;
 }
 
@@ -268,7 +307,7 @@ std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& fo
 }
 
 void require_state(const std::string& who, const std::string& name) {
-  const std::vector<std::string> names = state_names();
+  const std::vector<std::string> names = shown_state_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   std::string list;
   for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;

@@ -30,8 +30,12 @@ Store open_store_to_change(const StoreFolder& folder);
 bool is_pattern(const std::string& reference);
 bool matches(const std::string& pattern, const RunRow& run);
 
-// `reference` as Store::find_run takes it, or the path of a run's folder, or a pattern that one run
-// matches. In its observed state.
+// The runs of a reference as Store::runs_meant_by() takes it, or of the path of a run's folder, or
+// those that a pattern matches; one at least. Throws Error. Every command goes by it.
+std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
+                               const std::string& reference);
+
+// The newest of them; a pattern must match one only. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
 
 // The same for a command that needs the run's folder: @best means the best run whose folder is
@@ -66,10 +70,15 @@ void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
 
 ReportedRun reported_run(const Store& store, RunRow run);
 
-// Throws Error (wrong usage) where a reference is the name of several runs, for a command that
-// would take one of them unasked, or all. `named`: the runs of that name.
+// Throws Error (wrong usage) where a reference is the id of a run and the name of others, for a
+// command that loses something. `meant`: its runs; `named`: those of that name.
+void require_one_meaning(const std::string& command, const std::string& reference,
+                         const std::vector<RunRow>& meant, std::vector<RunRow> named);
+
+// The same, and where it is the name of several runs, for a command that would take one of them
+// unasked, or all.
 void require_one_run(const std::string& command, const std::string& reference,
-                     const std::vector<RunRow>& named);
+                     const std::vector<RunRow>& meant, const std::vector<RunRow>& named);
 
 // Throws Error (wrong usage) where neither runs nor a sweep are named.
 void require_runs(const std::string& command, const Words& references, const std::string& sweep);

@@ -1,5 +1,6 @@
 #include "control/launch/weights/checkpoint_choice.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,14 +52,27 @@ std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std
   throw nothing_to_look_at(command, run, skipped);
 }
 
-// "it has those of steps 80 and 100".
-std::string which_there_are(const std::vector<CheckpointFolder>& complete) {
+// "has those of steps 80 and 100".
+std::string has_those(const std::vector<CheckpointFolder>& complete) {
   std::vector<std::string> steps;
   for (auto one = complete.rbegin(); one != complete.rend(); ++one)
     steps.push_back(std::to_string(one->step));
-  if (steps.empty()) return "it has none";
-  if (steps.size() == 1) return "it has that of step " + steps.front();
-  return "it has those of steps " + listed(steps);
+  if (steps.empty()) return "has none";
+  if (steps.size() == 1) return "has that of step " + steps.front();
+  return "has those of steps " + listed(steps);
+}
+
+// "; another run named mine, mine-1a2b3c4d, has those of steps 80 and 100"; empty where none has
+// this step.
+std::string namesake_with(int64_t step, const std::string& run, const StoreFolder& folder,
+                          const std::vector<RunRow>& namesakes) {
+  for (const RunRow& other : namesakes) {
+    if (other.folder == run) continue;
+    const auto complete = complete_checkpoints(folder.run(other.folder));
+    if (std::ranges::find(complete, step, &CheckpointFolder::step) != complete.end())
+      return "; another run named " + other.name + ", " + other.folder + ", " + has_those(complete);
+  }
+  return "";
 }
 
 // Why there is no checkpoint of the run's best step; empty where its recipe is not known.
@@ -75,9 +89,11 @@ std::string why_best_is_missing(const RunFolder& run, int64_t step) {
 }
 
 // As chosen_checkpoint(); nothing where it was removed before it could be held.
-std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, const std::string& run,
+std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const std::string& run,
                                                const CheckpointChoice& choice,
-                                               const std::string& command) {
+                                               const std::string& command,
+                                               const std::vector<RunRow>& namesakes) {
+  const RunFolder run_folder = folder.run(run);
   if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
   const auto complete = complete_checkpoints(run_folder);
   int64_t step = choice.step;
@@ -88,8 +104,8 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
     if (!best)
       throw Error(command + ": " + run +
                   " has no best checkpoint: no evaluation has measured its run.best_metric before "
-                  "a checkpoint; --step N chooses one, and " +
-                  which_there_are(complete));
+                  "a checkpoint; --step N chooses one, and it " +
+                  has_those(complete));
     step = *best;
   }
   for (const CheckpointFolder& checkpoint : complete) {
@@ -103,8 +119,8 @@ std::optional<HeldCheckpoint> found_checkpoint(const RunFolder& run_folder, cons
   const bool is_best = choice.kind == Kind::best;
   throw Error(command + ": " + run + " has no checkpoint of " +
               (is_best ? "its best step, " : "step ") + std::to_string(step) +
-              (is_best ? why_best_is_missing(run_folder, step) : "") + "; " +
-              which_there_are(complete));
+              (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
+              has_those(complete) + (is_best ? "" : namesake_with(step, run, folder, namesakes)));
 }
 
 }  // namespace
@@ -119,9 +135,10 @@ CheckpointChoice checkpoint_choice(const std::string& command, const std::string
 }
 
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                 const CheckpointChoice& choice, const std::string& command) {
+                                 const CheckpointChoice& choice, const std::string& command,
+                                 const std::vector<RunRow>& namesakes) {
   for (;;)
-    if (auto found = found_checkpoint(folder.run(run), run, choice, command))
+    if (auto found = found_checkpoint(folder, run, choice, command, namesakes))
       return std::move(*found);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
@@ -37,9 +38,11 @@ struct HeldCheckpoint {
 // The chosen checkpoint of the run with this folder, verified byte by byte against its manifest.
 // "last" is the newest intact one: damaged ones are skipped with a warning. "best" is the best by
 // the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
-// command and says which checkpoints there are.
+// command and says which checkpoints there are, and of a step that is missing, which of the
+// `namesakes` has it: runs of the same name, one of which may be meant.
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                 const CheckpointChoice& choice, const std::string& command);
+                                 const CheckpointChoice& choice, const std::string& command,
+                                 const std::vector<RunRow>& namesakes = {});
 
 // The newest intact one with finite weights, from which a further attempt goes on; nothing where
 // the run begins. A warning for each that is skipped. Throws Error where the run cannot begin anew:

@@ -210,11 +210,11 @@ std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs) 
     return reported.run.origin != runs.front().run.origin;
   });
   if (!differ) return std::nullopt;
-  ComparedColumn column{{"origin", "forked at"}, {}};
+  ComparedColumn column{{"origin", "forked at", false, kPriorityFork}, {}};
   column.if_different = true;
   for (const ReportedRun& reported : runs)
     column.cells.push_back(reported.run.origin.empty()
-                               ? Cell{{}, "no fork"}
+                               ? Cell::none()
                                : Cell::word(describe_origin(reported.run.origin)));
   return column;
 }

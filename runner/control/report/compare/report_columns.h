@@ -26,6 +26,7 @@ enum ColumnPriority : size_t {
   kPriorityLast,
   kPriorityTime,
   kPriorityOtherParameter,
+  kPriorityFork,
   kPriorityCurve
 };
 bool is_parameter(const Column& column);
@@ -64,7 +65,7 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
                                               std::vector<std::vector<Cell>> cells, bool all);
 
 // Which checkpoint each run was forked from, where they differ in that: two runs with the same
-// recipe are two experiments then.
+// recipe are two experiments then. Without a value for a run that is no fork.
 std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
 
 // Parameters of the tables that experiments are usually about before others, then those that

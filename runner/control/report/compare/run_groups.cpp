@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "control/report/compare/spread.h"
@@ -82,6 +83,25 @@ std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by
   return groups;
 }
 
+size_t keep_one_of_each_seed(const std::vector<ReportedRun>& runs,
+                             std::vector<std::vector<size_t>>& groups) {
+  const auto rank = [&](size_t place) {
+    const RunRow& run = runs[place].run;
+    return std::tuple(run.state == RunState::finished, run.started_ms, run.id);
+  };
+  size_t left_out = 0;
+  for (std::vector<size_t>& group : groups) {
+    std::map<int64_t, size_t> best;  // by seed
+    for (const size_t place : group) {
+      const auto [found, added] = best.try_emplace(runs[place].run.seed, place);
+      if (!added && rank(place) > rank(found->second)) found->second = place;
+    }
+    left_out +=
+        std::erase_if(group, [&](size_t place) { return best.at(runs[place].run.seed) != place; });
+  }
+  return left_out;
+}
+
 std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
                                               const std::vector<std::vector<size_t>>& groups,
                                               const std::vector<ComparedColumn>& by,
@@ -90,7 +110,7 @@ std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& ru
   std::vector<ComparedColumn> columns;
   for (const ComparedColumn& parameter : by) {
     ComparedColumn& column = columns.emplace_back(ComparedColumn{parameter.column, {}});
-    column.column.priority = 0;
+    if (is_parameter(column.column)) column.column.priority = 0;
     column.if_different = parameter.if_different;
     for (const auto& group : groups) column.cells.push_back(parameter.cells[group.front()]);
   }

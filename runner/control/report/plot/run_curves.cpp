@@ -10,8 +10,8 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "base/suggest.h"
 #include "control/report/compare/report_columns.h"
+#include "control/report/series_advice.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 
@@ -39,13 +39,10 @@ bool has_any_of(const SeriesByRun& series, const std::vector<PlottedRun>& runs) 
   for (const PlottedRun& run : runs)
     for (const SeriesRow& series : store.series(run.run.id)) known.insert(series.name);
   const std::vector<std::string> names(known.begin(), known.end());
-  const auto near = nearest(name, names);
   const std::string which =
       runs.size() == 1 ? runs[0].run.folder + " has no" : "none of the runs has a";
-  throw Error("plot: " + which + " series '" + name + "'" +
-                  (near            ? "; did you mean '" + *near + "'?"
-                   : names.empty() ? "; nothing is recorded yet"
-                                   : "; there are " + listed(names)),
+  throw Error("plot: " + which + " series '" + name + "'" + "; " +
+                  (names.empty() ? "nothing is recorded yet" : advice_on_series(name, names)),
               ExitCode::bad_recipe);
 }
 
