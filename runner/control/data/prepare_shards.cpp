@@ -5,6 +5,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/log.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
 #include "control/data/sources.h"
@@ -28,9 +29,12 @@ ManifestProblems manifest_problems_beside(const std::vector<Source>& sources) {
   std::set<fs::path> folders;
   for (const Source& source : sources) folders.insert(source.file.parent_path());
   ManifestProblems found;
-  for (const fs::path& folder : folders)
-    for (const auto& [file, what] : manifest_problems(folder, Verify::changed))
-      found[folder / file] = what;
+  for (const fs::path& folder : folders) try {
+      for (const auto& [file, what] : manifest_problems(folder, Verify::changed))
+        found[folder / file] = what;
+    } catch (const Error& unreadable) {  // a shard is reported at its place
+      log(LogLevel::debug, unreadable.what());
+    }
   return found;
 }
 

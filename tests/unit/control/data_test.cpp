@@ -400,6 +400,15 @@ TEST_CASE("data: a file that is no shard is an error at the path that named it")
   CHECK(prepare_data(raw, "", "").train[0].tokens == 1024);
 }
 
+TEST_CASE("data: shards beside a manifest that cannot be read are used as they are") {
+  const TemporaryFolder folder;
+  const fs::path file = sparse_shard(folder, "train.bin", 20);
+  fs::create_directory(folder.path() / kManifestName);
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file.string() + "\"\n");
+  CHECK(prepare_data(recipe, "", "").train[0].tokens == 20);
+  CHECK(glance_at_data(recipe, "", "").problems.empty());
+}
+
 TEST_CASE("data: twenty gigabytes of shards are known in a moment") {
   const TemporaryFolder folder;
   for (int i = 0; i < 100; ++i)
