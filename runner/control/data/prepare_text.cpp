@@ -204,10 +204,11 @@ class Preparation {
     return *fingerprint_;
   }
 
-  // Reads the sources only where the set in the folder could be of them.
+  // Reads the set only where it could be of these sources, and then these.
   bool is_there(const fs::path& folder) {
-    const auto set = described_set(folder);
-    return set && is_alike(*set) && set->fingerprint == fingerprint();
+    const auto set = unverified_set(folder);
+    return set && is_alike(*set) && !manifest_problem(folder, Verify::changed) &&
+           set->fingerprint == fingerprint();
   }
 
   bool is_alike(const PreparedData& set) const {
@@ -227,7 +228,7 @@ class Preparation {
   std::optional<PreparedData> same_data(const fs::path& data_folder) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(data_folder, ignored))
-      if (const auto set = described_set(entry.path()); set && is_alike(*set))
+      if (const auto set = unverified_set(entry.path()); set && is_alike(*set))
         return data_named(data_folder, fingerprint());
     return std::nullopt;
   }

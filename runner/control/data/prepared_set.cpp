@@ -34,8 +34,12 @@ std::string name_of_copy(const fs::path& file) {
 
 }  // namespace
 
-std::optional<PreparedData> described_set(const fs::path& folder) try {
+std::optional<PreparedData> described_set(const fs::path& folder) {
   if (manifest_problem(folder, Verify::changed)) return std::nullopt;
+  return unverified_set(folder);
+}
+
+std::optional<PreparedData> unverified_set(const fs::path& folder) try {
   return PreparedData::from_json(read_file(folder / kDataDescription));
 } catch (const Error&) {  // damaged
   return std::nullopt;

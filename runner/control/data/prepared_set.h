@@ -18,6 +18,9 @@ inline constexpr const char* kVocabularyFolder = "vocabulary";
 // What a folder that holds a whole set says of it, names left as they are.
 std::optional<PreparedData> described_set(const std::filesystem::path& folder);
 
+// The same of a folder whose files nobody has compared with its manifest.
+std::optional<PreparedData> unverified_set(const std::filesystem::path& folder);
+
 // Names within the folder become paths. Throws Error.
 PreparedData load_set(const std::filesystem::path& folder);
 

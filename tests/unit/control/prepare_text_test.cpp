@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 #include "recipe/resolved.h"
 #include "support/byte_level.h"
 #include "support/fixtures.h"
+#include "support/process_counters.h"
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
@@ -537,6 +539,19 @@ TEST_CASE("prepare: files known by their times are not read again, and a change 
   fs::remove_all(store / first.fingerprint);  // what is known but gone is made again
   folder.write("a.txt", "abcd");
   CHECK(text_of(prepare(file, store, rule).train) == "abcd");
+}
+
+TEST_CASE(
+    "prepare: sets of other texts are not read, if they were copied without their times too") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "data";
+  const PreparedData large =
+      prepare(folder.write("a.txt", std::string(4 << 20, 'a')), store, kBytes);
+  const fs::path shard = large.train[0].path;
+  fs::last_write_time(shard, fs::last_write_time(shard) + std::chrono::seconds(1));
+  const auto before = bytes_touched();
+  prepare(folder.write("b.txt", "another text"), store, kBytes);
+  if (before) CHECK(bytes_touched().value() - *before < 4 << 20);
 }
 
 TEST_CASE(
