@@ -205,10 +205,13 @@ if it contains only tokens, write format = "raw_uint16"
         self.exprun("shards.toml", "vocab_size=256", "steps=2")
         flip_a_bit(self.folder / "made/train_000000.bin")
         self.assert_refused(["shards.toml", "vocab_size=256"], 2, """\
-shards.toml:17:9: error: token shard: 'made/train_000000.bin' has other content than the manifest says; fetch or make it again
+shards.toml:17:9: error: token shard: 'made/train_000000.bin' has other content than the manifest says; download or create it again, \
+or remove MANIFEST.json if the change is meant
     train = "made/train_*.bin"
             ^^^^^^^^^^^^^^^^^^
 """)
+        (self.folder / "made/MANIFEST.json").unlink()
+        self.exprun("shards.toml", "vocab_size=256", "steps=2", "--new")
 
     def test_a_truncated_shard(self):
         self.write("train.bin", shard([1] * 1000, claimed=2000))

@@ -46,7 +46,8 @@ std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardForma
   for (const Source& source : sources) try {
       if (const auto found = listed.find(source.file); found != listed.end())
         throw Error("token shard: '" + source.file.string() + "' " + found->second +
-                    "; fetch or make it again");
+                    "; download or create it again, or remove " + kManifestName +
+                    " if the change is meant");
       shards.push_back(inspect_shard(source.file, format));
       shards.back().path = fs::absolute(source.file).string();
     } catch (const Error& error) {
