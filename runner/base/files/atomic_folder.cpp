@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <functional>
 #include <future>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -68,9 +70,22 @@ std::optional<std::vector<ListedFile>> read_manifest(const fs::path& folder) try
   return std::nullopt;
 }
 
-// What is wrong with one file, with its hash too where that is to be read.
+// Of a file that its manifest does not vouch for, maybe at each of many looks.
+std::string hash_read_once(const fs::path& file, fs::file_time_type written) {
+  static std::mutex mutex;
+  static std::map<fs::path, std::pair<fs::file_time_type, std::string>> known;
+  const std::lock_guard lock(mutex);
+  auto& [time, hash] = known[fs::absolute(file)];
+  if (hash.empty() || time != written) {
+    hash = hash_file_hex(file);
+    time = written;
+  }
+  return hash;
+}
+
+// What is wrong with one file, with its hash too where that is asked for.
 std::optional<std::string> file_problem(const fs::path& folder, const ListedFile& listed,
-                                        bool reads) {
+                                        const std::function<std::string()>& hash) {
   const fs::path file = folder / listed.name;
   std::error_code error;
   const uintmax_t size = fs::file_size(file, error);
@@ -78,8 +93,7 @@ std::optional<std::string> file_problem(const fs::path& folder, const ListedFile
   if (size != listed.bytes)
     return "has " + std::to_string(size) + " bytes, the manifest says " +
            std::to_string(listed.bytes);
-  if (reads && hash_file_hex(file) != listed.hash)
-    return "has other content than the manifest says";
+  if (hash && hash() != listed.hash) return "has other content than the manifest says";
   return std::nullopt;
 }
 
@@ -90,7 +104,7 @@ fs::file_time_type written_at(const fs::path& file) {
 }
 
 std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, size_t most,
-                                         const std::string& only = "") {
+                                         const std::set<std::string>& only = {}) {
   std::error_code error;
   const fs::path manifest = folder / kManifestName;
   if (!fs::exists(manifest, error)) return {{kManifestName, "is missing"}};
@@ -99,16 +113,23 @@ std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, 
   std::vector<ManifestProblem> problems;
   const auto compared = written_at(manifest);
   auto newest = compared;
+  bool is_left_out = false;  // a file that the manifest does not vouch for
   for (const ListedFile& listed : *files) {
     if (problems.size() == most) break;
-    if (!only.empty() && listed.name != only) continue;
-    const auto written = written_at(folder / listed.name);
+    const fs::path file = folder / listed.name;
+    const auto written = written_at(file);
     const bool is_changed = verify == Verify::changed && written > compared;
+    if (!only.empty() && !only.contains(listed.name)) {
+      is_left_out |= is_changed;
+      continue;
+    }
     if (is_changed) newest = std::max(newest, written);
-    if (auto what = file_problem(folder, listed, verify == Verify::hashes || is_changed))
-      problems.push_back({listed.name, *what});
+    std::function<std::string()> hash;
+    if (verify == Verify::hashes) hash = [&] { return hash_file_hex(file); };
+    if (is_changed) hash = [&] { return hash_read_once(file, written); };
+    if (auto what = file_problem(folder, listed, hash)) problems.push_back({listed.name, *what});
   }
-  if (newest > compared && problems.empty() && only.empty())
+  if (newest > compared && problems.empty() && !is_left_out)
     fs::last_write_time(manifest, newest, error);  // in vain in a folder of others
   return problems;
 }
@@ -181,7 +202,7 @@ std::optional<std::string> manifest_problem(const fs::path& folder, Verify verif
 }
 
 std::vector<ManifestProblem> manifest_problems(const fs::path& folder, Verify verify,
-                                               const std::string& only) {
+                                               const std::set<std::string>& only) {
   return problems_of(folder, verify, SIZE_MAX, only);
 }
 

@@ -30,7 +30,7 @@ std::set<std::string> listed_files(const std::filesystem::path& folder);
 
 // What of the files is compared with the manifest. `changed`: their sizes, and the hashes of those
 // that were written after it. Where they are as it says, such as copies, it counts as written after
-// them, so that they are not read again.
+// them, so that they are not read again; where that cannot be kept, a process reads each once.
 enum class Verify { sizes, changed, hashes };
 
 // What is wrong with the folder ("model.safetensors has 12 bytes, the manifest says 40"),
@@ -42,10 +42,10 @@ struct ManifestProblem {
   std::string what;  // after it: "has other content than the manifest says"
 };
 
-// Of all files that it lists, or of the one named `only`; of the manifest itself where that is
-// missing or damaged.
+// Of all files that it lists, or of those named `only`; of the manifest itself where that is
+// missing or damaged. Throws Error for one that cannot be read.
 std::vector<ManifestProblem> manifest_problems(const std::filesystem::path& folder, Verify verify,
-                                               const std::string& only = "");
+                                               const std::set<std::string>& only = {});
 
 // What becomes of a folder of the same name that is not empty.
 enum class Existing { replaced, refused };

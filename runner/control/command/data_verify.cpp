@@ -143,7 +143,7 @@ class Verification {
     if (!shard.folder->is_set()) return "";
     const fs::path& folder = shard.folder->path;
     const std::string name = shard.file.filename().string();
-    const auto problems = manifest_problems(folder, Verify::hashes, name);
+    const auto problems = manifest_problems(folder, Verify::hashes, {name});
     if (problems.empty()) return listed_files(folder).contains(name) ? "" : kNotListed;
     const auto& [file, what] = problems[0];
     return (file == name ? what

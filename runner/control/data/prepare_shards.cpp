@@ -25,12 +25,20 @@ ShardFormat format_of(const ResolvedRecipe& recipe) {
 // What the manifest of its folder says against a shard; nothing where none lists it.
 using ManifestProblems = std::map<fs::path, std::string>;
 
-ManifestProblems manifest_problems_beside(const std::vector<Source>& sources) {
-  std::set<fs::path> folders;
-  for (const Source& source : sources) folders.insert(source.file.parent_path());
+// Of a folder's files those that are sources are looked at, and the small ones that are no shards,
+// without which the manifest could not vouch for all that are there.
+ManifestProblems manifest_problems_beside(const SplitSources& sources) {
+  std::map<fs::path, std::set<std::string>> names;  // by folder
+  for (const auto* split : {&sources.train, &sources.validation})
+    for (const Source& source : *split)
+      names[source.file.parent_path()].insert(source.file.filename().string());
   ManifestProblems found;
-  for (const fs::path& folder : folders) try {
-      for (const auto& [file, what] : manifest_problems(folder, Verify::changed))
+  std::error_code ignored;
+  for (auto& [folder, looked_at] : names) try {
+      for (const std::string& listed : listed_files(folder))
+        if (fs::path(listed).extension() != ".bin" && fs::exists(folder / listed, ignored))
+          looked_at.insert(listed);
+      for (const auto& [file, what] : manifest_problems(folder, Verify::changed, looked_at))
         found[folder / file] = what;
     } catch (const Error& unreadable) {  // a shard is reported at its place
       log(LogLevel::debug, unreadable.what());
@@ -39,10 +47,10 @@ ManifestProblems manifest_problems_beside(const std::vector<Source>& sources) {
 }
 
 // Absolute, because a trainer may start elsewhere. Every bad shard of the split is reported.
-std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardFormat format) {
+std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardFormat format,
+                                  const ManifestProblems& listed) {
   std::vector<TokenShard> shards;
   Diagnostics problems;
-  const ManifestProblems listed = manifest_problems_beside(sources);
   for (const Source& source : sources) try {
       if (const auto found = listed.find(source.file); found != listed.end())
         throw Error("token shard: '" + source.file.string() + "' " + found->second +
@@ -126,8 +134,10 @@ PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtor
     sources = find_split_sources(*recipe.find("dataset.train"), recipe.find("dataset.validation"),
                                  libtorch);
   });
-  collect([&] { data.train = shards_of(sources.train, format_of(recipe)); });
-  collect([&] { data.validation = shards_of(sources.validation, format_of(recipe)); });
+  const ManifestProblems listed = manifest_problems_beside(sources);
+  const ShardFormat format = format_of(recipe);
+  collect([&] { data.train = shards_of(sources.train, format, listed); });
+  collect([&] { data.validation = shards_of(sources.validation, format, listed); });
   collect([&] { find_tokenizer(recipe, libtorch, data); });
   if (!problems.empty()) throw RecipeError(std::move(problems));
   return data;

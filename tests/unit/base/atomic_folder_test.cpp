@@ -8,6 +8,7 @@
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
 #include "base/hash.h"
+#include "support/process_counters.h"
 #include "support/temporary_folder.h"
 
 using namespace exprun;
@@ -132,6 +133,41 @@ TEST_CASE("manifest: a file that was written after it is read, and once if it is
   CHECK_FALSE(problem_with("FOUR", time + 2s));
 }
 
+TEST_CASE("manifest: it vouches for files that were written after it once all of them were read") {
+  using namespace std::chrono_literals;
+  const TemporaryFolder folder;
+  folder.write("a", "four");
+  folder.write("b", "four");
+  folder.write(kManifestName, manifest_of(folder.path()));
+  const fs::path manifest = folder.path() / kManifestName;
+  const auto time = fs::last_write_time(manifest);
+  fs::last_write_time(folder.path() / "a", time + 1s);
+  folder.write("b", "FOUR");
+  fs::last_write_time(folder.path() / "b", time + 1s);
+  CHECK(manifest_problems(folder.path(), Verify::changed, {"a"}).empty());
+  CHECK(fs::last_write_time(manifest) == time);
+  CHECK(manifest_problems(folder.path(), Verify::changed, {"a", "b"}).size() == 1);
+  folder.write("b", "four");
+  fs::last_write_time(folder.path() / "b", time);
+  CHECK(manifest_problems(folder.path(), Verify::changed, {"a"}).empty());
+  CHECK(fs::last_write_time(manifest) == time + 1s);
+}
+
+TEST_CASE("manifest: a file that it does not vouch for is read once") {
+  using namespace std::chrono_literals;
+  const TemporaryFolder folder;
+  folder.write("large", std::string(4 << 20, 'a'));
+  folder.write("gone", "four");
+  folder.write(kManifestName, manifest_of(folder.path()));
+  fs::remove(folder.path() / "gone");
+  fs::last_write_time(folder.path() / "large",
+                      fs::last_write_time(folder.path() / kManifestName) + 1s);
+  CHECK(manifest_problems(folder.path(), Verify::changed).size() == 1);
+  const auto before = bytes_touched();
+  CHECK(manifest_problems(folder.path(), Verify::changed).size() == 1);
+  if (before) CHECK(bytes_touched().value() - *before < 1 << 20);
+}
+
 TEST_CASE("manifest: what is wrong with all files of a folder, or with one of them") {
   const TemporaryFolder folder;
   for (const char* name : {"a", "b", "c"}) folder.write(name, "four");
@@ -139,19 +175,19 @@ TEST_CASE("manifest: what is wrong with all files of a folder, or with one of th
   folder.write("a", "FOUR");
   std::filesystem::remove(folder.path() / "b");
   folder.write("d", "of others");
-  const auto said = [&](const std::string& only = "") {
+  const auto said = [&](const std::set<std::string>& only = {}) {
     std::string text;
     for (const auto& [file, what] : manifest_problems(folder.path(), Verify::hashes, only))
       text += file + " " + what + "\n";
     return text;
   };
   CHECK(said() == "a has other content than the manifest says\nb is missing\n");
-  CHECK(said("a") == "a has other content than the manifest says\n");
-  CHECK(said("b") == "b is missing\n");
-  CHECK(said("c") == "");
-  CHECK(said("d") == "");
+  CHECK(said({"a"}) == "a has other content than the manifest says\n");
+  CHECK(said({"b"}) == "b is missing\n");
+  CHECK(said({"c"}) == "");
+  CHECK(said({"d"}) == "");
   std::filesystem::remove(folder.path() / kManifestName);
-  CHECK(said("c") == "MANIFEST.json is missing\n");
+  CHECK(said({"c"}) == "MANIFEST.json is missing\n");
 }
 
 TEST_CASE("run folder: complete checkpoints come newest first, others with the reason") {

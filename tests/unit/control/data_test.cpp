@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -398,6 +399,19 @@ TEST_CASE("data: a file that is no shard is an error at the path that named it")
   const auto raw =
       recipe_with("type = \"token_shards\"\nformat = \"raw_uint16\"\ntrain = \"" + file + "\"\n");
   CHECK(prepare_data(raw, "", "").train[0].tokens == 1024);
+}
+
+TEST_CASE("data: a copy of some files of a set is compared with its manifest once") {
+  using namespace std::chrono_literals;
+  const TemporaryFolder folder;
+  const fs::path file = sparse_shard(folder, "train.bin", 20);
+  for (const char* other : {"data.json", "validation.bin"}) folder.write(other, "{}");
+  const fs::path manifest = folder.write(kManifestName, manifest_of(folder.path()));
+  for (const char* other : {"data.json", "validation.bin"}) fs::remove(folder.path() / other);
+  fs::last_write_time(manifest, fs::last_write_time(file) - 1h);
+  const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file.string() + "\"\n");
+  CHECK(prepare_data(recipe, "", "").train[0].tokens == 20);
+  CHECK(fs::last_write_time(manifest) == fs::last_write_time(file));
 }
 
 TEST_CASE("data: shards beside a manifest that cannot be read are used as they are") {
