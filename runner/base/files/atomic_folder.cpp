@@ -129,8 +129,10 @@ std::vector<ManifestProblem> problems_of(const fs::path& folder, Verify verify, 
     if (is_changed) hash = [&] { return hash_read_once(file, written); };
     if (auto what = file_problem(folder, listed, hash)) problems.push_back({listed.name, *what});
   }
-  if (newest > compared && problems.empty() && !is_left_out)
-    fs::last_write_time(manifest, newest, error);  // in vain in a folder of others
+  // Of a time to come edits until then would go unseen. In a folder of others it is in vain.
+  const bool has_come = newest <= fs::file_time_type::clock::now();
+  if (newest > compared && has_come && problems.empty() && !is_left_out)
+    fs::last_write_time(manifest, newest, error);
   return problems;
 }
 

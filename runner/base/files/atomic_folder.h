@@ -30,7 +30,8 @@ std::set<std::string> listed_files(const std::filesystem::path& folder);
 
 // What of the files is compared with the manifest. `changed`: their sizes, and the hashes of those
 // that were written after it. Where they are as it says, such as copies, it counts as written after
-// them, so that they are not read again; where that cannot be kept, a process reads each once.
+// them, so that they are not read again; where that cannot be kept, a process reads each once. An
+// edit that leaves a file's time before the manifest's is not seen, as only `hashes` would.
 enum class Verify { sizes, changed, hashes };
 
 // What is wrong with the folder ("model.safetensors has 12 bytes, the manifest says 40"),
