@@ -9,6 +9,7 @@
 namespace exprun {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 PreparedData made_from(const std::string& fingerprint, const json& files,
@@ -55,7 +56,8 @@ TEST_CASE("data of a run: they are enough where files are gone and none has chan
   const auto enough = [&](const json& files, const std::string& fingerprint = "1") {
     Trained trained(made_from("1", files, texts.path().string()));
     trained.run.data_fingerprint = fingerprint;
-    return data_without_sources(trained.run, trained.folder).has_value();
+    const auto no_sources = [] { return std::vector<fs::path>(); };
+    return data_without_sources(trained.run, trained.folder, no_sources).has_value();
   };
   const json gone = file("gone.txt", "x"), same = file("left.txt", hash_hex("text"));
   CHECK(enough({gone, same}));

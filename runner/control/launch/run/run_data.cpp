@@ -109,8 +109,9 @@ bool are_there(const PreparedData& data) {
   return true;
 }
 
-std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFolder& folder,
-                                                 const std::vector<fs::path>& sources) {
+std::optional<PreparedData> data_without_sources(
+    const RunRow& run, const RunFolder& folder,
+    const std::function<std::vector<fs::path>()>& sources) {
   auto data = data_of_run(folder);
   if (!data || data->fingerprint != run.data_fingerprint || !are_there(*data)) return std::nullopt;
   if (!names_all_sources(*data)) return std::nullopt;
@@ -122,7 +123,7 @@ std::optional<PreparedData> data_without_sources(const RunRow& run, const RunFol
     if (fs::exists(file, ignored) && hash_file_hex(file) != content.hash) return std::nullopt;
   require_undamaged(*data, are(gone, "gone"));
   std::vector<std::string> added;
-  for (const fs::path& source : sources)
+  for (const fs::path& source : sources())
     if (!contents.contains(fs::absolute(source).lexically_normal()))
       added.push_back(source.string());
   log_warning("data: " + are(gone, "gone") + (added.empty() ? "" : ", " + are(added, "new")) +

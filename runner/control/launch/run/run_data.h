@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,11 +25,12 @@ bool are_there(const PreparedData& data);
 
 // The data of `run` where files that they were made of are gone, those that are left are as they
 // were and the prepared tokens are there: they are enough to train on, and it is said, with those
-// of the `sources` that a recipe names now and that are new. Nothing otherwise. Throws Error for a
-// file that cannot be read, and for prepared tokens that are damaged.
+// of the `sources` that a recipe names now and that are new. Nothing otherwise. `sources` are asked
+// for only then. Throws Error for a file that cannot be read, and for prepared tokens that are
+// damaged.
 std::optional<PreparedData> data_without_sources(
     const RunRow& run, const RunFolder& folder,
-    const std::vector<std::filesystem::path>& sources = {});
+    const std::function<std::vector<std::filesystem::path>()>& sources);
 
 // The same as data_of_run of its recipe, as far as this version understands it, without what only
 // the data tell.
