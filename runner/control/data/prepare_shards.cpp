@@ -83,9 +83,7 @@ PreparedData set_in(const fs::path& folder, const Section& dataset) {
 
 // As the sets say that the files belong to.
 void take_tokenizer_of_sets(const Section& dataset, PreparedData& data) {
-  std::set<fs::path> folders;
-  for (const auto* shards : {&data.train, &data.validation})
-    for (const TokenShard& shard : *shards) folders.insert(fs::path(shard.path).parent_path());
+  const std::set<fs::path> folders = folders_of(data);
   for (const fs::path& folder : folders) {
     PreparedData set = set_in(folder, dataset);
     const auto kind = [](const PreparedData& of) {

@@ -49,6 +49,13 @@ PreparedData load_set(const fs::path& folder) {
   return PreparedData::load(folder / kDataDescription, how_to_prepare_again(folder));
 }
 
+std::set<fs::path> folders_of(const PreparedData& data) {
+  std::set<fs::path> folders;
+  for (const auto* shards : {&data.train, &data.validation})
+    for (const TokenShard& shard : *shards) folders.insert(fs::path(shard.path).parent_path());
+  return folders;
+}
+
 std::string how_to_prepare_again(const fs::path& folder) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(folder, error);

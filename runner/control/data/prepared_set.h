@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ std::optional<PreparedData> unverified_set(const std::filesystem::path& folder);
 
 // Names within the folder become paths. Throws Error.
 PreparedData load_set(const std::filesystem::path& folder);
+
+// The folders that the tokens of both splits lie in.
+std::set<std::filesystem::path> folders_of(const PreparedData& data);
 
 // What is to be done about a folder whose description or manifest is damaged.
 std::string how_to_prepare_again(const std::filesystem::path& folder);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "control/data/prepared_set.h"
 #include "recipe/recipe_text.h"
 
 namespace exprun {
@@ -64,10 +64,7 @@ std::string are(const std::vector<std::string>& names, const std::string& what) 
 
 // Throws Error for tokens that their sources cannot bring back.
 void require_undamaged(const PreparedData& data, const std::string& what_is_gone) {
-  std::set<fs::path> folders;
-  for (const auto* shards : {&data.train, &data.validation})
-    for (const TokenShard& shard : *shards) folders.insert(fs::path(shard.path).parent_path());
-  for (const fs::path& folder : folders)
+  for (const fs::path& folder : folders_of(data))
     if (const auto problem = manifest_problem(folder, Verify::changed))
       throw Error("data: the prepared data in '" + folder.string() + "' is damaged (" + *problem +
                   "), and " + what_is_gone + "; bring the text back");
