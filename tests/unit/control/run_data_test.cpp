@@ -67,6 +67,18 @@ TEST_CASE("data of a run: they are enough where files are gone and none has chan
   CHECK_FALSE(enough(json::array()));
 }
 
+TEST_CASE("data of a run: a file of a project that was moved is the same file") {
+  const TemporaryFolder project;
+  project.write("text.txt", "text");
+  const fs::path former = fs::current_path();
+  fs::current_path(project.path());
+  const Trained before(made_from("1", json::array({file("text.txt", "x")}), "/where/it/was"));
+  const auto difference = before.difference(
+      made_from("2", json::array({file("text.txt", hash_hex("text"))}), project.path().string()));
+  fs::current_path(former);
+  CHECK(difference == "text.txt has changed since");
+}
+
 TEST_CASE("data of a run: files that are gone are named where no key says that others are meant") {
   const TemporaryFolder texts;
   texts.write("a.txt", "text");

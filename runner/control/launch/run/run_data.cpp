@@ -28,6 +28,15 @@ struct Content {
   std::string hash;
 };
 
+// Absolute. Of a project that was moved it is where the project is now.
+fs::path place_of(const fs::path& path, const fs::path& working_directory) {
+  std::error_code ignored;
+  const fs::path then = (working_directory / path).lexically_normal();
+  if (path.is_absolute() || fs::exists(then, ignored)) return then;
+  const fs::path now = fs::absolute(path, ignored).lexically_normal();
+  return fs::exists(now, ignored) ? now : then;
+}
+
 // By absolute paths. Token shards are made from nothing that is known.
 std::map<fs::path, Content> contents_of(const PreparedData& data) {
   std::map<fs::path, Content> contents;
@@ -35,7 +44,7 @@ std::map<fs::path, Content> contents_of(const PreparedData& data) {
   const fs::path there = data.made_from.value("working_directory", "");
   for (const json& file : data.made_from.value("files", json::array())) {
     const std::string path = file.value("path", "");
-    contents[(there / path).lexically_normal()] = {path, file.value("xxh3_128", "")};
+    contents[place_of(path, there)] = {path, file.value("xxh3_128", "")};
   }
   return contents;
 }
