@@ -1,5 +1,6 @@
 """Fine-tuning data: records of instructions are trained on, shown and refused with their place."""
 import json
+import os
 import re
 import unittest
 
@@ -44,6 +45,12 @@ class Instruction(ExprunTest):
         self.assertEqual(json.loads(self.exprun("check", *words, "--json").out)["examples"] + "\n", said)
         shorter = self.exprun("check", *words, "context_length=80").out
         self.assertIn("longer than 80 tokens", shorter)
+        (segments,) = self.folder.glob("runs/data/*/*.segments")
+        written = segments.stat()
+        segments.write_bytes(segments.read_bytes()[:-4] + bytes(4))
+        os.utime(segments, ns=(written.st_atime_ns, written.st_mtime_ns))
+        checked = self.exprun("check", *words, "--json", code=1)
+        self.assertIn("prepared data: the segments of the examples ", json.loads(checked.out)["plan_error"])
 
     def test_a_first_recipe_has_room_for_the_examples(self):
         for length, context, sequences in (20, 128, 16), (300, 512, 4), (5000, 2048, 4):

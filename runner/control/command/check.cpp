@@ -146,7 +146,7 @@ class DataLook {
 
 // Of a dataset of examples whose data is prepared.
 void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance& glance,
-                  const StoreFolder& folder) {
+                  const StoreFolder& folder) try {
   const auto length = sequence_length(recipe.root());
   if (glance.fingerprint.value_or("").empty() || !length) return;
   const PreparedData data = load_set(folder.data() / *glance.fingerprint);
@@ -158,6 +158,8 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
   if (const auto dropped = many_dropped(list))
     report.add({clash(recipe.root(), {key_of_length(recipe.root()), "dataset.too_long"},
                       dropped->message, dropped->help, Severity::warning)});
+} catch (const Error& error) {  // removed or damaged meanwhile
+  report.plan_error = error.what();
 }
 
 // This machine, and the plan if nothing is wrong so far.
@@ -167,7 +169,8 @@ void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& r
   if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
     report.add(other_model(expand_path(*from->as<std::string>(), libtorch_folder()), recipe));
   if (!report.wrong(false)) add_examples(report, recipe, glance, folder);
-  if (!report.wrong(strict)) add_plan(report, text, recipe, glance.dataset_info, folder);
+  if (!report.wrong(strict) && report.plan_error.empty())
+    add_plan(report, text, recipe, glance.dataset_info, folder);
 }
 
 void check_run(Report& report, const RecipeText& text, Resolution resolution,
