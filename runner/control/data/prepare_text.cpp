@@ -289,10 +289,16 @@ class Preparation {
 
   void refuse_other_content(const fs::path& path) {
     const fs::path partial = partial_folder(path);
-    if (!is_new_or_empty(path))
-      throw Error("data: '" + path.string() +
-                  "' exists and does not hold this data; move it away, or give a new or empty "
-                  "folder");
+    if (!is_new_or_empty(path)) {
+      const auto set = unverified_set(path);
+      const auto damage =
+          set && is_alike(*set) ? manifest_problem(path, Verify::changed) : std::nullopt;
+      throw Error("data: " +
+                  (damage
+                       ? "the prepared data in '" + path.string() + "' is damaged (" + *damage + ")"
+                       : "'" + path.string() + "' exists and does not hold this data") +
+                  "; move it away, or give a new or empty folder");
+    }
     if (!is_new_or_empty(partial) && !key_of_begun(partial) && !is_there(partial))
       throw Error("data: '" + partial.string() +
                   "', where the data would be prepared, exists and is not an unfinished "
