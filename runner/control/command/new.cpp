@@ -31,10 +31,11 @@ namespace {
 // A starter recipe for a model and a dataset, with every key that it could have: those that are
 // needed with a value, the others as comments with their default.
 struct StarterRequest {
-  std::string model, data;       // types
-  std::string path;              // of the data; empty takes what is on every machine
-  std::string from;              // a folder of HuggingFace's whose weights it begins with; or empty
-  std::optional<int64_t> bytes;  // of the data, if they are there
+  std::string model, data;  // types
+  std::string path;         // of the data; empty takes what is on every machine
+  std::string from;         // a folder of HuggingFace's whose weights it begins with; or empty
+  std::optional<PreparedData> prepared;   // what `exprun data prepare --out` made, at the path
+  std::optional<int64_t> bytes;           // of the data, if they are there
   std::optional<int64_t> context_length;  // that the data ask for; else the model's example
   std::string schema;  // path of recipe.schema.json from the recipe; empty leaves it out
 };
@@ -143,22 +144,17 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   return "";
 }
 
-// What `exprun data prepare --out` has made, where it is given in place of shards.
-std::optional<std::filesystem::path> prepared_folder(const StarterRequest& request) {
-  if (request.data != "token_shards" || request.path.empty()) return std::nullopt;
-  return described_set(request.path) ? std::optional(request.path) : std::nullopt;
-}
-
-Given prepared_given(const std::filesystem::path& folder) {
-  const auto files = [&](const char* pattern) { return toml_quoted((folder / pattern).string()); };
+Given prepared_given(const StarterRequest& request) {
+  const auto files = [&](const char* pattern) {
+    return toml_quoted((std::filesystem::path(request.path) / pattern).string());
+  };
   Given given = {{"train", files("train_*.bin")}, {"tokenizer", "\"prepared\""}};
-  if (!described_set(folder)->validation.empty())
-    given.emplace("validation", files("validation_*.bin"));
+  if (!request.prepared->validation.empty()) given.emplace("validation", files("validation_*.bin"));
   return given;
 }
 
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
-  if (const auto folder = prepared_folder(request)) return prepared_given(*folder);
+  if (request.prepared) return prepared_given(request);
   const std::string key = path_key(type_schema(schemas, "dataset", request.data));
   if (key.empty()) return {};
   if (request.path.empty() && request.data != "text")
@@ -174,7 +170,7 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
 // Whether the data have a tokenizer by themselves: other projects' shards do not say what made
 // them.
 bool has_tokenizer(const SchemaSet& schemas, const StarterRequest& request) {
-  if (prepared_folder(request)) return true;
+  if (request.prepared) return true;
   const Schema& keys = type_schema(schemas, "dataset", request.data)["properties"];
   return keys.contains("tokenizer") && keys["tokenizer"].value("default", "none") != "none";
 }
@@ -223,8 +219,8 @@ Given evaluation_given(const SchemaSet& schemas, const StarterRequest& request) 
   const int64_t length =
       request.context_length.value_or(model["context_length"]["examples"].back().get<int64_t>());
   const int64_t tokens = modest_evaluation(kSteps * sequences_of(request) * length, kEvaluations);
-  if (const auto folder = prepared_folder(request))
-    return facts_of(*described_set(*folder)).validation_tokens.value_or(0) > tokens
+  if (request.prepared)
+    return facts_of(*request.prepared).validation_tokens.value_or(0) > tokens
                ? Given{{"tokens", std::to_string(tokens)}}
                : Given{};
   const Schema& dataset = type_schema(schemas, "dataset", request.data)["properties"];
@@ -265,8 +261,7 @@ std::string starter_recipe(const SchemaSet& schemas, const StarterRequest& reque
                     request.from.empty() ? Given{} : Given{{"lr", kFineTuningRate}});
   text += component(schemas, "schedule", "cosine", {{"warmup", "\"10 steps\""}});
   if (has_tokenizer(schemas, request)) {
-    const auto folder = prepared_folder(request);
-    if (!folder || !described_set(*folder)->validation.empty())
+    if (!request.prepared || !request.prepared->validation.empty())
       text += evaluation(schemas, "val_loss", evaluation_given(schemas, request));
     text +=
         evaluation(schemas, "sample",
@@ -328,8 +323,7 @@ std::optional<int64_t> bytes_of(const std::string& path) try {
 }
 
 bool has_files(const std::string& path) try {
-  return described_set(path) ||
-         !find_sources(Value(path, {}, Origin::default_value), libtorch_folder()).empty();
+  return !find_sources(Value(path, {}, Origin::default_value), libtorch_folder()).empty();
 } catch (const std::exception&) {
   return false;
 }
@@ -342,7 +336,7 @@ Offer types_of(const char* kind) {
 
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
-  StarterRequest request{"gpt", "text", "", "", {}, {}, ""};
+  StarterRequest request{"gpt", "text", "", "", {}, {}, {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
@@ -390,15 +384,17 @@ int run_new(const Words& words, const Globals&) {
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
   if (request.path.empty() && request.data == "text" && !request.from.empty())
     request.path = data_of_export(request.from);
-  if (request.data == "text" && !request.path.empty() && described_set(request.path))
-    request.data = "token_shards";
+  std::optional<PreparedData> set;
+  if (!request.path.empty()) set = described_set(request.path);
+  if (set && request.data == "text") request.data = "token_shards";
+  if (request.data == "token_shards") request.prepared = set;
   if (!request.path.empty()) request.bytes = bytes_of(request.path);
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);
-  if (!request.path.empty() && !has_files(request.path))
+  if (!request.path.empty() && !set && !has_files(request.path))
     log_warning("new: no file matches '" + request.path + "'; the recipe needs it to run");
   const std::string typed = shell_quoted(file.string());
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
