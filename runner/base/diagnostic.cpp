@@ -210,6 +210,16 @@ Diagnostic warning(SourceSpan where, std::string message, std::string help) {
   return {std::move(where), std::move(message), std::move(help), {}, Severity::warning};
 }
 
+Diagnostic lack(SourceSpan where, std::string message, std::string help) {
+  return {std::move(where), std::move(message), std::move(help), {}, Severity::error, true};
+}
+
+RecipeError as_lack(const RecipeError& error) {
+  Diagnostics lacking = error.diagnostics();
+  for (Diagnostic& diagnostic : lacking) diagnostic.is_lack = true;
+  return RecipeError(std::move(lacking));
+}
+
 bool has_errors(const Diagnostics& diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic& d) { return d.severity == Severity::error; });

@@ -56,9 +56,11 @@ struct Diagnostic {
   std::string help = {};              // shown after the caret: "did you mean 'weight_decay'?"
   std::vector<SourceSpan> also = {};  // the chain of `extends` that led to `where`, nearest first
   Severity severity = Severity::error;
+  bool is_lack = false;  // this machine lacks something that another may have: no mistake
 };
 
 Diagnostic warning(SourceSpan where, std::string message, std::string help = "");
+Diagnostic lack(SourceSpan where, std::string message, std::string help = "");
 
 // Collects; nothing throws on the first problem.
 using Diagnostics = std::vector<Diagnostic>;
@@ -91,6 +93,9 @@ class RecipeError : public std::runtime_error {
  private:
   Diagnostics diagnostics_;
 };
+
+// The same, where the text is right and this machine lacks what it names.
+RecipeError as_lack(const RecipeError& error);
 
 // The world is wrong: I/O, SQLite, a device, another rank. The message begins with its
 // component ("store: ..."), says what was tried and what to do.

@@ -286,7 +286,10 @@ bool is_bare_interval(std::string_view text) {
     return parse_number<double>(trimmed(text.substr(0, at))) &&
            parse_number<double>(trimmed(text.substr(at + between.size())));
   }
-  return false;
+  const size_t dash = std::min(text.find('-', 1), text.size());  // no sign
+  const auto first = parse_number<int64_t>(text.substr(0, dash));
+  const auto last = parse_number<int64_t>(text.substr(std::min(dash + 1, text.size())));
+  return first && last && *first < *last;
 }
 
 std::optional<std::string> foreign_range(std::string_view text) {

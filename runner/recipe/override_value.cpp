@@ -145,6 +145,13 @@ std::string list_of_texts(std::string_view text) {
   return '[' + list + ']';
 }
 
+// Of "a,b": as a recipe writes it, unless it is quoted already.
+std::string as_array(std::string_view text, const Schema& schema) {
+  const bool is_plain = text.find_first_of("\"'") == text.npos;
+  return takes_list_of_text(schema) && is_plain ? list_of_texts(text)
+                                                : '[' + std::string(text) + ']';
+}
+
 }  // namespace
 
 std::optional<Value> read_override_value(const File& file, size_t begin, const Schema& schema,
@@ -177,10 +184,10 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
                                       : "`exprun sweep` runs each of them"}};
   if (allows_type(schema, "array") && text.find(',') != text.npos && first != '[' && !makes_several)
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
-               "write [" + std::string(text) + "]"}};
+               "write " + as_array(text, schema)}};
   if (first == '(' && text.back() == ')' && allows_type(schema, "array"))
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
-               "write [" + std::string(text.substr(1, text.size() - 2)) + "]"}};
+               "write " + as_array(text.substr(1, text.size() - 2), schema)}};
   if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
   if (number_meant(text))

@@ -81,6 +81,22 @@ Conversation messages_of(const json& list) {
   return conversation;
 }
 
+// Names that other data have for the two fields.
+constexpr std::string_view kInstructions[] = {"question", "query", "input", "user", "human"};
+constexpr std::string_view kOutputs[] = {"answer", "response", "output", "completion", "assistant"};
+
+std::string how_to_rename(const json& record) {
+  const auto renamed = [&](const auto& known, const std::string& to) -> std::string {
+    for (const std::string_view name : known)
+      if (name != to && record.contains(name)) return "'" + std::string(name) + "' to '" + to + "'";
+    return "";
+  };
+  const std::string given = renamed(kInstructions, "instruction"),
+                    learned = renamed(kOutputs, "output");
+  if (given.empty()) return "";
+  return "; rename its fields: " + given + (learned.empty() ? "" : ", " + learned);
+}
+
 Conversation conversation_of(const json& record) {
   if (record.contains("messages")) return messages_of(record["messages"]);
   if (record.contains("instruction"))
@@ -91,7 +107,7 @@ Conversation conversation_of(const json& record) {
              {"assistant", field(record, record.contains("completion") ? "completion" : "response"),
               ""}}};
   throw Error("has none of the fields 'messages', 'instruction' and 'prompt'; it has " +
-              names_of(record));
+              names_of(record) + how_to_rename(record));
 }
 
 json parsed(std::string_view record) {

@@ -162,6 +162,30 @@ std::optional<Diagnostic> many_dropped(const ExampleList& list) {
                     Severity::warning};
 }
 
+ExampleLengths lengths_of_examples(const std::vector<uint32_t>& words) {
+  ExampleLengths lengths;
+  const auto keep_least = [](std::optional<int64_t>& least, int64_t tokens) {
+    least = std::min(least.value_or(tokens), tokens);
+  };
+  int64_t tokens = 0, given = 0;  // of the example; those before its response
+  bool is_learned = false;
+  for (const uint32_t word : words) {
+    const Segment segment = segment_of(word);
+    is_learned = is_learned || (segment.is_learned && segment.tokens > 0);
+    if (!is_learned) given += segment.tokens;
+    tokens += segment.tokens;
+    if (!segment.ends_example) continue;
+    if (is_learned && tokens > 1) {  // the last token is no input
+      keep_least(lengths.shortest, tokens - 1);
+      keep_least(lengths.shortest_beginning, std::max<int64_t>(given, 1));
+      lengths.longest = std::max(lengths.longest.value_or(0), tokens - 1);
+    }
+    tokens = given = 0;
+    is_learned = false;
+  }
+  return lengths;
+}
+
 std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards) {
   std::vector<uint32_t> words;
   for (const TokenShard& shard : shards) {

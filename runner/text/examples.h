@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dataset_info.h"
 #include "base/diagnostic.h"
 #include "text/sample_order.h"
 #include "text/token_shard.h"
@@ -83,6 +84,9 @@ std::optional<Diagnostic> many_dropped(const ExampleList& list);
 inline SampleSpace space_of_packs(size_t packs) {
   return {static_cast<int64_t>(packs), 1, /*separate=*/true};
 }
+
+// What the words of a split's segments tell of its examples.
+ExampleLengths lengths_of_examples(const std::vector<uint32_t>& words);
 
 // The words of a file of segments. Throws Error.
 std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards);

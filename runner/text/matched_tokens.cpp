@@ -40,16 +40,25 @@ bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
   return kept.is_string() && is_same_vocabulary(kept.get<std::string>(), folder);
 }
 
-// Null where it is `ours`.
-std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const Tokenizer& ours) {
+// Of the run that wrote the weights, null where its data had none; nothing of other weights.
+std::optional<json> tokenizer_of_run(const fs::path& weights) {
   std::error_code ignored;
   const auto checkpoint = checkpoint_at(weights);
-  if (checkpoint && fs::exists(checkpoint->run.data(), ignored)) {
-    const json theirs = PreparedData::load(checkpoint->run.data()).tokenizer;
-    return theirs.is_null() || theirs == ours.to_json() ? nullptr : load_tokenizer(theirs);
-  }
+  if (!checkpoint || !fs::exists(checkpoint->run.data(), ignored)) return std::nullopt;
+  return PreparedData::load(checkpoint->run.data()).tokenizer;
+}
+
+fs::path vocabulary_folder(const fs::path& weights) {
+  std::error_code ignored;
   const bool is_folder = fs::is_directory(weights, ignored);
-  const fs::path folder = is_folder ? weights : fs::absolute(weights, ignored).parent_path();
+  return is_folder ? weights : fs::absolute(weights, ignored).parent_path();
+}
+
+// Null where it is `ours`.
+std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const Tokenizer& ours) {
+  if (const auto theirs = tokenizer_of_run(weights))
+    return theirs->is_null() || *theirs == ours.to_json() ? nullptr : load_tokenizer(*theirs);
+  const fs::path folder = vocabulary_folder(weights);
   return is_vocabulary_of(ours, folder) ? nullptr : load_vocabulary(folder);
 }
 
@@ -83,6 +92,13 @@ std::optional<MatchedTokens> tokens_matched_with_weights(const fs::path& weights
 } catch (const Error& error) {
   log(LogLevel::debug, std::string("the tokens of the weights are not known: ") + error.what());
   return std::nullopt;
+}
+
+bool knows_tokens(const fs::path& weights) try {
+  if (const auto theirs = tokenizer_of_run(weights)) return !theirs->is_null();
+  return !vocabulary_files(vocabulary_folder(weights)).empty();
+} catch (const Error&) {
+  return false;
 }
 
 }  // namespace exprun

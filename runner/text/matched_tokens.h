@@ -29,4 +29,7 @@ std::optional<MatchedTokens> matched_tokens(const Tokenizer& theirs, const Token
 std::optional<MatchedTokens> tokens_matched_with_weights(const std::filesystem::path& weights,
                                                          const Tokenizer& ours);
 
+// Whether it is known which tokens these were.
+bool knows_tokens(const std::filesystem::path& weights);
+
 }  // namespace exprun

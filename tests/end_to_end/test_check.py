@@ -91,6 +91,19 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertIn("error: 'vocab_size' must be >= 50257, the size of the dataset's vocabulary", said)
         self.assertIn("no mistakes", self.exprun("check", "shards.toml", "vocab_size=50257").out)
 
+    def test_a_vocabulary_smaller_than_the_tokens_of_described_shards(self):
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "shards")
+        text = re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S)
+        self.write("shards.toml", "dataset = { type = 'token_shards', train = 'shards/train_*.bin' }\n" + text)
+        largest = max((self.folder / "text.txt").read_bytes())
+        said = f"error: 'vocab_size' must be >= {largest + 1}: the largest token of the data is {largest}\n"
+        for command in ("check", "shards.toml"), ("shards.toml",):
+            self.assertIn(said, self.exprun(*command, f"vocab_size={largest}", code=2).err)
+            self.assertIn("write tokenizer = \"prepared\" in [dataset]", self.exprun(*command, code=2).err)
+        self.assertFalse((self.folder / "runs/exprun.db").exists())
+        self.exprun("shards.toml", f"vocab_size={largest + 1}", "steps=2")
+        self.exprun("shards.toml", "dataset.tokenizer=prepared", "steps=2", "name=whole")
+
     def test_examples_that_are_not_here(self):
         words = ("tiny.toml", "evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl")
         message = ("'data/hellaswag/hellaswag_val.jsonl' does not exist\n"
@@ -133,8 +146,28 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertIn("<override 1>:1:14: error: " + said, self.exprun(*words, code=2).err)
 
     def test_examples_are_one_file(self):
-        for path, message in (("'*.txt'", "'*.txt' does not exist"), ("'-'", "'-' does not exist"), (".", "'.' is not a regular file")):
-            self.assertIn("warning: " + message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}").err)
+        for path, message in (("'*.txt'", "warning: '*.txt' does not exist"), ("'-'", "warning: '-' does not exist"),
+                              (".", "error: '.' is not a regular file")):
+            code = 2 if path == "." else 0
+            self.assertIn(message, self.exprun("check", "tiny.toml", f"evaluation.hellaswag.path={path}", code=code).err)
+
+    def test_mistakes_of_the_text_do_not_hide_those_that_the_data_show(self):
+        words = ("tiny.toml", "model.hidden=3", "evaluation.val_loss.tokens=1_000_000")
+        for command in ("check", *words), words:
+            said = self.exprun(*command, code=2).err
+            self.assertIn("unknown key 'model.hidden'", said)
+            self.assertIn("error: 'tokens' must be <= ", said)
+
+    def test_a_mistake_about_data_that_is_here_is_one_for_check_too(self):
+        said = ("error: 'validation_fraction' and 'validation' both choose what is kept for validation\n"
+                "    dataset.validation_fraction=0.2\n                                ^^^ keep one of them\n")
+        words = ("tiny.toml", "validation=text.txt", "dataset.validation_fraction=0.2")
+        for command in ("check", *words), words:
+            self.assertIn(said, self.exprun(*command, code=2).err)
+        self.write("bad.jsonl", '{"question": "Why?"}\n')
+        for command in ("check", "tiny.toml"), ("tiny.toml",):
+            self.assertIn("error: data: record 1 of 'bad.jsonl' (line 1) has no field 'text'",
+                          self.exprun(*command, "path=bad.jsonl", code=2).err)
 
     def test_examples_are_found_through_the_environment(self):
         self.write("examples/hellaswag.jsonl", '{"ctx": "little", "endings": ["ships", "sea", "home", "out"], "label": 0}\n')

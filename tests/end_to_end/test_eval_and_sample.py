@@ -234,6 +234,9 @@ class EvalAndSample(ExprunTest):
             result = self.exprun("eval", "@last", change, code=2)
             self.assertEqual(result.err, f"exprun: error: eval: '{change}' changes {key}; only keys of [evaluation] can be "
                                          "changed here, such as evaluation.val_loss.tokens\n")
+        self.assertTrue(self.exprun("eval", "@last", "path=text.txt", code=2).err.endswith(
+            "such as evaluation.val_loss.tokens; evaluation.perplexity.path=text.txt evaluates another text\n"))
+        self.assertIn("perplexity/loss ", self.exprun("eval", "@last", "evaluation.perplexity.path=text.txt").out)
 
     def test_sample_writes_after_a_prompt_and_is_reproducible(self):
         words = ("sample", "@last", "--prompt", "7 little ", "tokens=20", "temperature=0")
@@ -259,7 +262,8 @@ class EvalAndSample(ExprunTest):
         self.exprun("tiny.toml", "lr=1e38", "steps=2", code=3)
         result = self.exprun("eval", "@last", "--json")
         self.assertEqual(json.loads(result.out), {"metrics": {"val/loss": None}, "step": 1, "texts": {}})
-        self.assertEqual(result.err, "exprun: warning: eval: val/loss is nan or infinite: the model has diverged by step 1\n")
+        self.assertEqual(result.err, "exprun: warning: eval: val/loss is nan or infinite: the model has diverged by step 1\n"
+                                     "exprun: eval: recorded eval/val/loss\n")
 
     def test_weights_that_are_nan_write_no_text(self):
         self.exprun("tiny.toml", "lr=1e38", "steps=2", "evaluation.sample.prompt=7", code=3)
@@ -278,7 +282,7 @@ class EvalAndSample(ExprunTest):
         passed_over = ("exprun: warning: skipped a checkpoint: step_00000020: model.safetensors has other content than "
                        "the manifest says\n")
         looked_at = self.exprun("eval", "@last")
-        self.assertEqual(looked_at.err, passed_over)
+        self.assertEqual(looked_at.err, passed_over + "exprun: eval: recorded eval/val/loss\n")
         self.assertTrue(looked_at.out.startswith("step 10: "), looked_at.out)
         sampled = self.exprun("sample", "@last", "--prompt=7")
         self.assertEqual(sampled.err, passed_over)

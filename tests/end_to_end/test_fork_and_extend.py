@@ -70,7 +70,7 @@ class Extend(LaterTraining):
         cannot = (f"exprun: error: resume: {name} cannot be extended to 40 steps: its schedule depends on its length; from "
                   "step 2 on, its learning rates would have been different\n  ")
         fork = "`exprun fork NAME run.steps=40` starts a new run from here with the new schedule\n"
-        self.assertEqual(said, cannot + "it ends at a learning rate of 0; " + fork.replace("NAME", name))
+        self.assertEqual(said, cannot + "behind its last step its learning rate is 0; " + fork.replace("NAME", name))
         self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
         self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
         self.exprun("tiny.toml", "steps=20", "schedule.type=cosine", "min_lr_factor=0.1", "name=floor")
@@ -269,6 +269,27 @@ class Fork(LaterTraining):
         ((one,), (two,)) = self.rows("SELECT value FROM metrics JOIN runs USING (run) WHERE runs.name = 'after' AND "
                                      "metrics.name = 'val/loss' AND step = 0")
         self.assertAlmostEqual(one, two, places=5)
+
+    def test_an_alphabet_may_lose_a_letter(self):
+        text = (self.folder / "text.txt").read_text()
+        self.write("fewer.txt", text.replace("l", ""))
+        self.exprun("tiny.toml", "name=before")
+        before = self.newest().name
+        start = ("tiny.toml", "path=fewer.txt", "steps=2", "warmup=0 steps", "name=after", f"model.init_from={before}",
+                 "evaluation.sample.prompt=e")
+        advice = "\n  model.init_resize_vocabulary = true takes the tokens that the data has, matched by their text\n"
+        for command in ("check", *start), start:
+            said = self.exprun(*command, "model.lora.rank=4", code=2).err
+            self.assertIn(advice, said)
+            self.assertNotIn("lora.rank is", said)
+        self.assertIn("model.init_resize_vocabulary=true", self.refused("fork", before, "path=fewer.txt", "steps=80"))
+        self.exprun("check", *start, "model.init_resize_vocabulary=true")
+        said = self.exprun(*start, "model.init_resize_vocabulary=true").err
+        kept, theirs, new = map(int, re.search(r"their text: (\d+) of (\d+) kept, (\d+) new\n", said).groups())
+        self.assertEqual((kept, new), (theirs - 1, 0))
+        tensors = (f"model.init_from=runs/{before}/checkpoints/step_00000040/model.safetensors", "model.init_resize_vocabulary=true")
+        (self.folder / "runs" / before / "data.json").unlink()
+        self.assertIn("tokens can be left out only if the tokenizer of the weights", self.exprun(*start, *tensors, code=2).err)
 
     def test_weights_of_another_model_with_the_same_tensors_are_told(self):
         self.exprun("tiny.toml", "steps=2")

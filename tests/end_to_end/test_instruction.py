@@ -125,24 +125,31 @@ class Instruction(ExprunTest):
         self.exprun("new", "tuned", "--from", "characters", "--data", "instruction", "--path", "examples.jsonl")
         said = (r"the tokenizer lacks a character that template \"plain\" writes: U\+0000 is not one of the \d+ "
                 r"characters that the tokenizer knows\n    template=plain\n")
-        checked = self.exprun("check", "tuned.toml", "template=plain")
-        self.assertRegex(checked.err, r"^<override 1>:1:10: warning: " + said)
-        self.assertIn(", but a run would not start here", checked.out)
-        self.assertRegex(self.exprun("tuned.toml", "template=plain", code=2).err, r"^<override 1>:1:10: error: " + said)
+        for command in ("check", "tuned.toml"), ("tuned.toml",):
+            self.assertRegex(self.exprun(*command, "template=plain", code=2).err, r"^<override 1>:1:10: error: " + said)
 
     def test_a_record_that_is_wrong_is_named(self):
         self.write_records([*self.records(2), {"instruction": "Go."}])
-        refused = self.exprun("ft.toml", code=2)
-        self.assertIn("record 3 of 'examples.jsonl' (line 3) has no field 'output'; it has 'instruction'", refused.err)
-        self.assertIn("ft.toml:", refused.err)
+        for command in ("check", "ft.toml"), ("ft.toml",):
+            refused = self.exprun(*command, code=2)
+            self.assertIn("error: data: record 3 of 'examples.jsonl' (line 3) has no field 'output'; it has 'instruction'", refused.err)
+            self.assertIn("ft.toml:", refused.err)
+
+    def test_check_says_that_it_did_not_measure_many_examples(self):
+        said = "not checked before the data has been prepared: whether its examples fit sequence_length\n"
+        self.assertNotIn(said, self.exprun("check", "ft.toml").out)
+        self.write_records([{"instruction": "Go on." * 200, "output": "Yes."}] * 4000)
+        self.assertIn(said, self.exprun("check", "ft.toml").out)
 
     def test_sequences_without_room_for_a_response_are_refused(self):
         said = (r"<override 1>:1:17: error: 'sequence_length' is 16, but the shortest validation prompt with its template has (\d+) tokens\n"
                 r"    sequence_length=16\n {20}\^\^ choose a length of at least \1 \((\d+) holds every example\), or a template that adds less\n")
+        self.assertRegex(self.exprun("check", "ft.toml", "sequence_length=16", code=2).err, said)  # nothing is prepared
         refused = self.exprun("ft.toml", "sequence_length=16", code=2).err
         self.assertRegex(refused, said)
-        self.assertEqual(self.rows("SELECT count(*) FROM run"), [(0,)])
-        self.assertRegex(self.exprun("check", "ft.toml", "sequence_length=16", code=2).err, said)  # the data are prepared
+        self.assertFalse((self.folder / "runs").exists())
+        self.exprun("data", "prepare", "ft.toml")
+        self.assertRegex(self.exprun("check", "ft.toml", "sequence_length=16", code=2).err, said)
         least, every = map(int, re.search(said, refused).groups())
         self.exprun("ft.toml", f"sequence_length={least - 1}", code=2)
         self.exprun("ft.toml", f"sequence_length={least}", "validation_fraction=0", "steps=1")

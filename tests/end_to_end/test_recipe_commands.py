@@ -257,6 +257,12 @@ version = 1
 
 
 class Schema(ExprunTest):
+    def test_a_key_of_an_evaluation_is_named_as_in_a_recipe(self):
+        prompt = self.exprun("schema", "evaluation.sample.prompt").out
+        self.assertTrue(prompt.startswith('[evaluation.sample]  of evaluation "sample"\n  prompt '), prompt)
+        self.assertIn("\n  temperature ", self.exprun("schema", "evaluation.mine.temperature").out)
+        self.exprun("schema", "evaluation.val_loss.prompt", code=2)
+
     def test_every_key_of_every_schema_is_explained(self):
         for file in sorted((ROOT / "schemas").rglob("*.schema.json")):
             name = str(file.relative_to(ROOT / "schemas")).removesuffix(".schema.json")

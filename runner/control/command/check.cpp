@@ -1,4 +1,5 @@
 // exprun check RECIPE
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -38,32 +39,36 @@ struct Options {
   bool quick = false, json = false, strict = false;
 };
 
-// What this machine lacks: a recipe is no worse for it, and another machine may have it.
-Diagnostics as_warnings(Diagnostics lacking) {
-  for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
-  return lacking;
+// A recipe is no worse for what this machine lacks, and another machine may have it.
+void warn_of_lacks(Diagnostics& diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.is_lack) diagnostic.severity = Severity::warning;
 }
 
 // What there is to say about a recipe. Mistakes are data here, not an end.
 struct Report {
   Diagnostics diagnostics;
   std::string hash;
-  size_t trials = 0;         // of a recipe with [sweep]
-  std::string examples;      // what becomes of those that are prepared
-  ordered_json plan;         // null where it was not asked for, or cannot be known
-  std::string plan_error;    // why it is not known, if the world is the reason
-  bool lacks_files = false;  // data, examples or weights: no run would start
-  bool starts_here = true;   // by all else that this machine has
-  bool needs_data = false;   // a vocabulary or a length that only prepared data tells
+  size_t trials = 0;            // of a recipe with [sweep]
+  std::string examples;         // what becomes of those that are prepared
+  ordered_json plan;            // null where it was not asked for, or cannot be known
+  std::string plan_error;       // why it is not known, if the world is the reason
+  bool lacks_files = false;     // data, examples or weights: no run would start
+  bool starts_here = true;      // by all else that this machine has
+  bool needs_data = false;      // a vocabulary or a length that only prepared data tells
+  bool skips_examples = false;  // how long they are, which only prepared data tells
 
   bool wrong(bool strict) const { return strict ? !diagnostics.empty() : has_errors(diagnostics); }
 
   void add(Diagnostics more) {
     std::move(more.begin(), more.end(), std::back_inserter(diagnostics));
   }
+  // All of them about this machine.
   void add_lacking(Diagnostics lacking) {
     starts_here = starts_here && !has_errors(lacking);
-    add(as_warnings(std::move(lacking)));
+    for (Diagnostic& diagnostic : lacking) diagnostic.is_lack = true;
+    warn_of_lacks(lacking);
+    add(std::move(lacking));
   }
 };
 
@@ -128,11 +133,12 @@ class DataLook {
  public:
   explicit DataLook(const StoreFolder& folder) : folder_(folder) {}
 
-  // What is missing here is a warning.
+  // What is missing here is a warning, and what is wrong with what is here a mistake.
   DataGlance operator()(const Resolution& resolution) {
     DataGlance glance = glance_at_files(resolution, folder_, glances_);
-    lacks_files_ = lacks_files_ || has_errors(glance.problems);
-    glance.problems = as_warnings(std::move(glance.problems));
+    lacks_files_ = lacks_files_ || std::any_of(glance.problems.begin(), glance.problems.end(),
+                                               [](const Diagnostic& d) { return d.is_lack; });
+    warn_of_lacks(glance.problems);
     return glance;
   }
 
@@ -166,6 +172,8 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
 void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& recipe,
                  const DataGlance& glance, const StoreFolder& folder, bool strict) {
   report.add_lacking(machine_problems(recipe));
+  report.skips_examples = text_at(recipe.root(), "dataset.type") == "instruction" &&
+                          glance.dataset_info.train_examples == ExampleLengths();
   if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
     report.add(other_model(expand_path(*from->as<std::string>(), libtorch_folder()), recipe));
   if (!report.wrong(false)) add_examples(report, recipe, glance, folder);
@@ -179,8 +187,7 @@ void check_run(Report& report, const RecipeText& text, Resolution resolution,
   DataLook look(folder);
   if (!options.quick) data = look(resolution);
   report.lacks_files = look.lacks_files();
-  if (data.dataset_info != DatasetInfo() && !has_errors(resolution.diagnostics))
-    resolution = try_resolve(text, data.dataset_info);
+  if (data.dataset_info != DatasetInfo()) resolution = try_resolve(text, data.dataset_info);
   report.diagnostics = resolution.diagnostics;
   if (!report.wrong(false)) report.hash = resolution.recipe.hash();
   report.add(std::move(data.problems));
@@ -261,6 +268,10 @@ void print_plain(const std::string& recipe, const Report& report) {
   if (!report.examples.empty()) print(plan_line("examples", report.examples, width));
   if (report.needs_data && !report.lacks_files)
     print("  the plan is known once its data has been prepared, by a first run\n");
+  if (report.skips_examples && !report.lacks_files)
+    print(
+        "  not checked before the data has been prepared: whether its examples fit "
+        "sequence_length\n");
 }
 
 }  // namespace

@@ -90,6 +90,14 @@ Words in_evaluations(Words changes, const Table& root) {
   return changes;
 }
 
+// Of a change of the data, which people make to evaluate another text.
+std::string on_another_text(const std::string& key, const std::string& value) {
+  const bool is_path =
+      key == "dataset.path" || key == "dataset.validation" || key == "dataset.train";
+  return is_path ? "; evaluation.perplexity.path=" + shell_quoted(value) + " evaluates another text"
+                 : "";
+}
+
 // Any other change would make another model of the checkpoint. `recipe` has the `changes` last.
 void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes) {
   const size_t before = recipe.overrides().size() - changes.size();
@@ -97,9 +105,13 @@ void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes)
     const std::string& whole = recipe.overrides()[before + i];
     const std::string key = whole.substr(sign_of(whole).size());
     if (key.starts_with("evaluation.")) continue;
-    throw Error("eval: '" + changes[i] + "' changes " + key.substr(0, key.find('=')) +
+    const size_t equals = std::min(key.find('='), key.size());
+    const std::string path = key.substr(0, equals);
+    const std::string value = key.substr(std::min(equals + 1, key.size()));
+    throw Error("eval: '" + changes[i] + "' changes " + path +
                     "; only keys of [evaluation] can be changed here, such as "
-                    "evaluation.val_loss.tokens",
+                    "evaluation.val_loss.tokens" +
+                    on_another_text(path, value),
                 ExitCode::bad_recipe);
   }
 }
@@ -168,6 +180,7 @@ int run_eval(const Words& words, const Globals& globals) {
       .example("exprun eval @last --step best", "the same for the best checkpoint")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe")
+      .example("exprun eval @last evaluation.perplexity.path=text.txt", "another text")
       .example("exprun eval @last evaluation.val_loss.tokens=auto --as whole",
                "the whole validation split, recorded as eval/whole/val/loss")
       .example("exprun eval models/gpt2 evaluation.perplexity.path=text.txt",

@@ -1,5 +1,6 @@
 // exprun RECIPE [key=value...]
 #include <algorithm>
+#include <iterator>
 
 #include "base/diagnostic.h"
 #include "control/command/line/arguments.h"
@@ -92,8 +93,9 @@ void require_sound(const RecipeText& text, const Globals& globals) {
   const Resolution resolution = try_resolve(text);
   if (!has_errors(resolution.diagnostics)) return;
   DatasetGlances glances(globals.store.data());
-  Diagnostics problems = glance_at_files(resolution, globals.store, glances).problems;
-  problems.insert(problems.begin(), resolution.diagnostics.begin(), resolution.diagnostics.end());
+  DataGlance glance = glance_at_files(resolution, globals.store, glances);
+  Diagnostics problems = try_resolve(text, glance.dataset_info).diagnostics;
+  std::move(glance.problems.begin(), glance.problems.end(), std::back_inserter(problems));
   throw RecipeError(first_of(std::move(problems)));
 }
 

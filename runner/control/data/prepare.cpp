@@ -144,7 +144,9 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
       glance.prepared = std::move(text.prepared);
       glance.fingerprint = std::move(text.fingerprint);
     } else {
-      glance.dataset_info = facts_of(find_shards(recipe, libtorch));
+      const PreparedData shards = find_shards(recipe, libtorch);
+      glance.dataset_info = facts_of(shards);
+      add_described_vocabulary(recipe, shards, glance.dataset_info);
     }
     glance.problems = doubts_of_sources(recipe, libtorch);
   });
@@ -181,7 +183,9 @@ std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
 
 const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
   const Value* table = recipe.find("dataset");
-  const std::string dataset = table ? toml_text(*table) : "";
+  const Value* size = recipe.find("model.vocab_size");
+  const std::string dataset =
+      (table ? toml_text(*table) : "") + '\n' + (size ? toml_text(*size) : "");
   const auto known = seen_.find(dataset);
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;

@@ -64,7 +64,7 @@ class DatasetGlances {
 
  private:
   std::filesystem::path data_folder_;
-  std::map<std::string, DataGlance> seen_;  // by [dataset]
+  std::map<std::string, DataGlance> seen_;  // by [dataset] and the vocabulary of the model
 };
 
 // The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.

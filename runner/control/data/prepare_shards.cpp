@@ -1,6 +1,8 @@
 #include "control/data/prepare_shards.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/diagnostic.h"
@@ -8,9 +10,11 @@
 #include "base/log.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
+#include "control/data/shard_contents.h"
 #include "control/data/sources.h"
 #include "control/data/text_sources.h"
 #include "recipe/paths.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -46,11 +50,36 @@ ManifestProblems manifest_problems_beside(const SplitSources& sources) {
   return found;
 }
 
+// What lies beside the shards of a set.
+bool describes_set(const fs::path& file) {
+  const fs::path name = file.filename();
+  return name == kDataDescription || name == kManifestName || name.extension() == ".segments";
+}
+
+// Patterns that match more of a set than its shards, each told once.
+Diagnostics too_wide_patterns(const std::vector<Source>& sources) {
+  Diagnostics problems;
+  for (const Source& source : sources) {
+    const auto same_place = [&](const Diagnostic& known) {
+      return known.where.file == source.where.file && known.where.line == source.where.line &&
+             known.where.column == source.where.column;
+    };
+    if (!source.by_glob || !describes_set(source.file) || std::ranges::any_of(problems, same_place))
+      continue;
+    const auto patterns = shard_patterns(source.file.parent_path());
+    problems.push_back({source.where,
+                        "this also matches '" + source.file.string() + "', which is no token shard",
+                        patterns.empty() ? "" : write_one_of(patterns)});
+  }
+  return problems;
+}
+
 // Absolute, because a trainer may start elsewhere. Every bad shard of the split is reported.
 std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardFormat format,
                                   const ManifestProblems& listed) {
   std::vector<TokenShard> shards;
-  Diagnostics problems;
+  Diagnostics problems = too_wide_patterns(sources);
+  if (!problems.empty()) throw RecipeError(std::move(problems));
   for (const Source& source : sources) try {
       if (const auto found = listed.find(source.file); found != listed.end())
         throw Error("token shard: '" + source.file.string() + "' " + found->second +
@@ -108,14 +137,53 @@ void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, P
   try {
     path = fs::absolute(expand_path(dataset.get<std::string>("vocabulary"), libtorch));
   } catch (const Error& error) {
-    throw dataset.error("vocabulary", error.what());
+    throw as_lack(dataset.error("vocabulary", error.what()));
   }
   const auto tokenizer = load_named_tokenizer(dataset, name, path);
   data.tokenizer = tokenizer->to_json();
   data.vocab_size = tokenizer->vocab_size();
 }
 
+// Of the set in their folder that lists them; nothing where none does.
+std::optional<int64_t> described_vocabulary(const PreparedData& shards) {
+  std::map<fs::path, std::optional<PreparedData>> sets;
+  std::optional<int64_t> size;
+  for (const auto* split : {&shards.train, &shards.validation})
+    for (const TokenShard& shard : *split) {
+      const fs::path file = shard.path, folder = file.parent_path();
+      const auto [known, is_new] = sets.try_emplace(folder);
+      if (is_new) known->second = described_set(folder);
+      const auto& set = known->second;
+      if (!set || !set->vocab_size) continue;
+      const auto is_it = [&](const TokenShard& one) { return one.path == file.filename(); };
+      if (std::ranges::any_of(set->train, is_it) || std::ranges::any_of(set->validation, is_it))
+        size = std::max(size, set->vocab_size);
+    }
+  return size;
+}
+
+// Nothing where they are so many that reading them takes a while.
+std::optional<int64_t> least_vocabulary(const PreparedData& shards) {
+  constexpr int64_t kMostTokensRead = int64_t{32} << 20;
+  if (token_count(shards.train) + token_count(shards.validation) > kMostTokensRead)
+    return std::nullopt;
+  size_t least = 0;
+  for (const auto* split : {&shards.train, &shards.validation})
+    for (const TokenShard& shard : *split) least = std::max(least, count_tokens(shard).size());
+  return static_cast<int64_t>(least);
+}
+
 }  // namespace
+
+void add_described_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
+                              DatasetInfo& dataset_info) {
+  if (shards.vocab_size) return;
+  const auto described = described_vocabulary(shards);
+  dataset_info.described_vocab_size = described;
+  const auto size = integer_at(recipe.root(), "model.vocab_size");
+  if (size && described && *size < *described)
+    dataset_info.least_vocab_size = least_vocabulary(shards);
+}
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
   PreparedData data;

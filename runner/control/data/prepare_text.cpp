@@ -33,6 +33,9 @@ using nlohmann::json;
 // So much of a text is read for a mere check: for its content's hash, for its characters.
 constexpr int64_t kLookedThrough = int64_t{16} << 20;
 
+// So much is tokenized for it: to know how long examples are.
+constexpr int64_t kTokenized = int64_t{4} << 20;
+
 // What the identity of texts has where each begins with a token. Raise it when the same text would
 // become other tokens.
 constexpr const char* kBeginMethod = " begin 1";
@@ -98,6 +101,7 @@ class Preparation {
     if (made_of_others && !large)
       require_tokens_for_texts(options_, *tokenizer, unpacked_sources());
     limit_tokens(*tokenizer, dataset_info);
+    measure_examples(*tokenizer, dataset_info);
     return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional("")};
   }
 
@@ -147,6 +151,18 @@ class Preparation {
                       std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
   }
 
+  // Of few: the others are measured once they are prepared.
+  void measure_examples(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
+    const auto& sources = inputs_.sources();
+    if (options_.example_template.empty() || inputs_.source_bytes() > kTokenized ||
+        unpacked_sources().size() < sources.size())
+      return;
+    const LengthsOfSplits lengths =
+        example_lengths({dataset_, options_, inputs_, tokenizer, {}, threads()});
+    dataset_info.train_examples = lengths.train;
+    dataset_info.validation_examples = lengths.validation;
+  }
+
   // What preparing them would say: no text comes of no bytes.
   void refuse_empty_files() const {
     const SplitCounts bytes{inputs_.source_bytes(Split::train),
@@ -175,7 +191,7 @@ class Preparation {
     } catch (const RecipeError&) {
       throw;
     } catch (const Error& error) {
-      throw dataset_.error("vocabulary", error.what(), vocabulary_remedy(options_.tokenizer));
+      throw vocabulary_error(dataset_, error, options_.tokenizer, options_.vocabulary);
     }
   }
 

@@ -136,7 +136,7 @@ Names names_of(std::string_view pattern) {
 }
 
 Diagnostic problem(const Value& path, std::string message, std::string help) {
-  return {path.where, std::move(message), std::move(help), {}, Severity::error};
+  return {path.where, std::move(message), std::move(help)};
 }
 
 std::string quoted(const fs::path& file) {
@@ -193,6 +193,12 @@ std::string what_to_write(const std::string& pattern) {
   return "a file has exactly this name: write '" + name + "'";
 }
 
+std::string how_to_name_files_in(const fs::path& folder) {
+  const auto patterns = shard_patterns(folder);
+  return patterns.empty() ? "for all files in it, write \"" + (folder / "**").string() + "\""
+                          : "it has token shards: " + write_one_of(patterns);
+}
+
 class Finder {
  public:
   explicit Finder(const std::string& libtorch_folder) : libtorch_folder_(libtorch_folder) {}
@@ -207,7 +213,7 @@ class Finder {
     else
       find_one(path, expanded);
   } catch (const Error& error) {
-    problems_.push_back(problem(path, error.what(), ""));
+    problems_.push_back(lack(path.where, error.what()));
   }
 
   // As it is written: neither a pattern nor standard input.
@@ -220,7 +226,7 @@ class Finder {
     else
       find_one(path, file);
   } catch (const Error& error) {
-    problems_.push_back(problem(path, error.what(), ""));
+    problems_.push_back(lack(path.where, error.what()));
   }
 
   // Each file once, as a name and not by a pattern where it is given by both.
@@ -245,7 +251,7 @@ class Finder {
     auto files = matching_files(pattern);
     if (files.empty())
       problems_.push_back(
-          problem(path, "no file matches '" + pattern + "'", what_to_write(pattern)));
+          lack(path.where, "no file matches '" + pattern + "'", what_to_write(pattern)));
     found_.reserve(found_.size() + files.size());
     for (fs::path& file : files) found_.push_back({std::move(file), path.where, true});
   }
@@ -254,13 +260,12 @@ class Finder {
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     if (status.type() == fs::file_type::not_found)
-      problems_.push_back(problem(path, quoted(file) + " does not exist", where_to_put(file)));
+      problems_.push_back(lack(path.where, quoted(file) + " does not exist", where_to_put(file)));
     else if (status.type() == fs::file_type::none)
-      problems_.push_back(
-          problem(path, "cannot read " + quoted(file) + ": " + error.message(), ""));
+      problems_.push_back(lack(path.where, "cannot read " + quoted(file) + ": " + error.message()));
     else if (fs::is_directory(status))
-      problems_.push_back(problem(path, quoted(file) + " is a folder, not a file",
-                                  "for all files in it, write \"" + (file / "**").string() + "\""));
+      problems_.push_back(
+          problem(path, quoted(file) + " is a folder, not a file", how_to_name_files_in(file)));
     else if (!fs::is_regular_file(status))
       problems_.push_back(problem(path, quoted(file) + " is not a regular file",
                                   "read a pipe with exprun data prepare path=- --out DIR"));
@@ -314,6 +319,25 @@ std::vector<fs::path> matching_files(const std::string& pattern) {
   Matcher matcher(names);
   matcher.walk(pattern.starts_with('/') ? "/" : "", 0);
   return matcher.found();
+}
+
+std::vector<std::string> shard_patterns(const fs::path& folder) {
+  constexpr size_t kMostNamed = 4;
+  std::set<std::string> patterns;
+  for (const fs::path& file : matching_files((folder / "*.bin").string())) {
+    std::string stem = file.stem().string();
+    const size_t number = stem.find_last_not_of("0123456789") + 1;
+    if (number < stem.size()) stem.replace(number, stem.npos, "*");
+    patterns.insert((file.parent_path() / (stem + ".bin")).string());
+  }
+  if (patterns.size() > kMostNamed) return {(folder / "*.bin").string()};
+  return {patterns.begin(), patterns.end()};
+}
+
+std::string write_one_of(const std::vector<std::string>& patterns) {
+  std::vector<std::string> quoted;
+  for (const std::string& pattern : patterns) quoted.push_back(toml_quoted(pattern));
+  return "write " + alternatives(quoted);
 }
 
 std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {

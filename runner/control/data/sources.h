@@ -38,6 +38,13 @@ bool is_glob(const std::string& pattern);
 // cannot be read.
 std::vector<std::filesystem::path> matching_files(const std::string& pattern);
 
+// How the token shards (*.bin) in a folder can be named: "shards/train_*.bin" for those that a
+// number at the end tells apart. None where there are none.
+std::vector<std::string> shard_patterns(const std::filesystem::path& folder);
+
+// "write "shards/train_*.bin" or "shards/validation_*.bin"".
+std::string write_one_of(const std::vector<std::string>& patterns);
+
 // What stands in a pattern before the names that match all those of `path`: "data/" of
 // "data/web/a_*.bin" for "web/a_1.bin". Nothing if they do not match.
 std::optional<std::string> start_before(const std::string& pattern, const std::string& path);

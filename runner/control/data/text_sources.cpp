@@ -240,9 +240,21 @@ std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libt
   return sources;
 }
 
+namespace {
+
 std::string vocabulary_remedy(const std::string& tokenizer) {
   return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer"
                              : "give the tokenizer.json of a byte-level BPE, or its folder";
+}
+
+}  // namespace
+
+RecipeError vocabulary_error(const Section& dataset, const Error& error,
+                             const std::string& tokenizer,
+                             const std::filesystem::path& vocabulary) {
+  const RecipeError said = dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
+  std::error_code ignored;
+  return fs::exists(vocabulary, ignored) ? said : as_lack(said);
 }
 
 std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
@@ -252,7 +264,7 @@ std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
   try {
     loaded = load_vocabulary(vocabulary);
   } catch (const Error& error) {
-    throw dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
+    throw vocabulary_error(dataset, error, tokenizer, vocabulary);
   }
   if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
     throw dataset.error("vocabulary",

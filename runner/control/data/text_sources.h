@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostic.h"
 #include "control/data/read/document_chunks.h"
 #include "recipe/section.h"
 #include "recipe/value.h"
@@ -45,8 +46,10 @@ TextOptions text_options(const Section& dataset, bool fraction_written);
 // that is missing.
 std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch);
 
-// Where a vocabulary is to be had that could not be read.
-std::string vocabulary_remedy(const std::string& tokenizer);
+// That a vocabulary could not be read, and where one is to be had; this machine lacks one that does
+// not exist.
+RecipeError vocabulary_error(const Section& dataset, const Error& error,
+                             const std::string& tokenizer, const std::filesystem::path& vocabulary);
 
 // Throws RecipeError at `vocabulary`: it cannot be read, or gpt2 is asked for and it is another.
 std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/dataset_info.h"
 #include "base/files/atomic_folder.h"
 #include "control/data/input_files.h"
 #include "control/data/text_sources.h"
@@ -52,5 +53,13 @@ void require_tokens_for_template(const Section& dataset, const TextOptions& opti
 // Reads and tokenizes all sources. Throws RecipeError.
 void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
                               const std::vector<RawSource>& sources);
+
+// How long the examples are that tokenize_sources() would make; nothing is written.
+struct LengthsOfSplits {
+  ExampleLengths train, validation;
+};
+
+// Reads and tokenizes all sources. Throws RecipeError, for a split without a token too.
+LengthsOfSplits example_lengths(const TokenizeJob& job);
 
 }  // namespace exprun

@@ -94,6 +94,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
     if (auto kept = data_without_sources(*before, folder.run(before->folder),
                                          [&] { return raw_sources(request.resolved); }))
       glance = {{}, facts_of(*kept), std::move(kept), before->data_fingerprint};
+  if (run) glance.dataset_info.least_vocab_size.reset();  // what it has trained on fits
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {
     problems.insert(problems.end(), more.begin(), more.end());
@@ -101,8 +102,9 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   add(evaluation_file_problems(request.resolved));
   if (!run && !request.origin) add(initial_weights_problems(request.resolved, folder));
   add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value()));
+  for (const Diagnostic& mistake : try_resolve(request.text, glance.dataset_info).diagnostics)
+    if (mistake.severity == Severity::error) problems.push_back(mistake);
   if (has_errors(problems)) throw RecipeError(std::move(problems));
-  resolve(request.text, glance.dataset_info);
   if (!run && !request.trial && selects_parameters(request.resolved)) {
     Diagnostics refusals = component_refusals(request.text, glance.dataset_info);
     if (!refusals.empty()) throw RecipeError(std::move(refusals));

@@ -11,6 +11,7 @@
 #include "base/json_text.h"
 #include "base/strings.h"
 #include "control/report/terminal.h"
+#include "recipe/key_path.h"
 #include "recipe/schema/schema.h"
 #include "recipe/schema/table_schema.h"
 #include "recipe/toml/write.h"
@@ -245,8 +246,22 @@ void add_names(const Schema& node, const std::string& path, std::vector<std::str
   if (is_table(free)) add_names(free, path + ".NAME", names);
 }
 
+// "evaluation.sample.prompt", as a recipe names it: of the type that the table is named after, or
+// of any.
+void find_in_evaluation(const SchemaSet& schemas, const std::string& name,
+                        std::vector<Known>& found) {
+  const std::string table = parent_path(name), kind = "evaluation";
+  if (!table.starts_with(kind + '.')) return;
+  const std::string named = table.substr(kind.size() + 1);
+  const auto types = schemas.types(kind);
+  const bool is_type = std::find(types.begin(), types.end(), named) != types.end();
+  for (const std::string& type : types)
+    if (!is_type || type == named) find_known(*schemas.find(kind, type), table, type, name, found);
+}
+
 std::vector<Known> known_as(const SchemaSet& schemas, const std::string& name) {
   std::vector<Known> found;
+  find_in_evaluation(schemas, name, found);
   find_known(outside_of_tables(), "", "", name, found);
   for (const char* table : kTables) {
     find_known(*schemas.find(table), table, "", name, found);

@@ -54,7 +54,7 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
     const std::string key = join_path(path, "tokens");
     const auto tokens = integer_at(input.root, key);
-    if (!tokens || *tokens <= predicted) continue;
+    if (!tokens || *tokens <= predicted || predicted < 1) continue;  // data_hold_a_sequence
     diagnostics.push_back(clash(input.root, {key, "dataset.validation_fraction", "dataset.path"},
                                 "'tokens' must be <= " + std::to_string(predicted) +
                                     ": the validation split has " + (exactly ? "" : "at most ") +

@@ -26,6 +26,7 @@ constexpr Rule kRules[] = {
     rope_scaling_has_a_range,
     rotary_heads_are_even,
     vocabulary_covers_tokenizer,
+    vocabulary_covers_shards,
     vocabulary_is_known,
     optimizer_takes_something,
     groups_share_no_glob,

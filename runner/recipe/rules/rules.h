@@ -56,6 +56,7 @@ void heads_fit_the_model(const RuleInput& input, Diagnostics& diagnostics);
 void rope_scaling_has_a_range(const RuleInput& input, Diagnostics& diagnostics);
 void rotary_heads_are_even(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_covers_tokenizer(const RuleInput& input, Diagnostics& diagnostics);
+void vocabulary_covers_shards(const RuleInput& input, Diagnostics& diagnostics);
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics);
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics);
 void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);

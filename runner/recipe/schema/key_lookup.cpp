@@ -214,6 +214,23 @@ std::vector<std::string> keys_of_table(const SchemaSet& schemas, const Table& ro
 
 }  // namespace
 
+namespace {
+
+// A name that several tables have is a key only with the table: one whose name begins as the one
+// that was written, if there is one.
+std::string named_in(const std::string& table, const std::string& name,
+                     std::vector<std::string> paths) {
+  std::erase_if(paths, [&](const std::string& path) { return last_part(path) != name; });
+  if (paths.size() < 2) return "'" + name + "'";
+  std::vector<std::string> near = paths;
+  std::erase_if(near, [&](const std::string& path) { return !path.starts_with(table); });
+  std::vector<std::string> quoted;
+  for (const std::string& path : near.empty() ? paths : near) quoted.push_back("'" + path + "'");
+  return alternatives(quoted);
+}
+
+}  // namespace
+
 std::string suggest_path(const SchemaSet& schemas, const Table& root, const std::string& key) {
   // One of an evaluation that the recipe does not have yet: "val_loss.tokens".
   const std::vector<std::string> parts = split_path(key), types = schemas.types("evaluation");
@@ -223,6 +240,8 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
     return "did you mean 'evaluation." + key + "'?";
   if (has_word_for_type(parent_path(key), last_part(key)))
     return "did you mean '" + join_path(parent_path(key), "type") + "'?";
+  if (parts.size() > 1 && parts.front() == "hydra")
+    return "exprun has no settings of Hydra's own; --store DIR names the folder of the runs";
   const KeySynonym* synonym = key_synonym(key);
   if (synonym == nullptr) synonym = key_synonym(last_part(key));
   if (synonym != nullptr)
@@ -256,7 +275,7 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
     return "did you mean '" + *path + "'?";
   if (!near) near = nearest(last_part(key), names);
   if (!near) return suggest_table(schemas, root, key);
-  return "did you mean '" + *near + "'?";
+  return "did you mean " + named_in(parent_path(key), *near, paths) + "?";
 }
 
 }  // namespace exprun

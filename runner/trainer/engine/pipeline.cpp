@@ -127,8 +127,11 @@ Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {
   const int64_t vocabulary =
       section.has("vocab_size") ? section.get<int64_t>("vocab_size") : model().vocab_size();
   if (batch.largest_token >= vocabulary)
-    throw section.error("vocab_size", "token id " + std::to_string(batch.largest_token) +
-                                          " >= vocab_size " + std::to_string(vocabulary));
+    throw section.error("vocab_size",
+                        "token id " + std::to_string(batch.largest_token) + " >= vocab_size " +
+                            std::to_string(vocabulary),
+                        "vocab_size must be above every token: exprun data info FILE... shows the "
+                        "largest of each file");
   return batch;
 }
 

@@ -109,7 +109,8 @@ TEST_CASE("pipeline: a token outside of the vocabulary points at the recipe") {
   CHECK_THROWS_WITH_AS(pipeline.read(Split::train, 0, 100),
                        "<override 1>:1:12: error: token id 60 >= vocab_size 50\n"
                        "    vocab_size=50\n"
-                       "               ^^\n",
+                       "               ^^ vocab_size must be above every token: exprun data info "
+                       "FILE... shows the largest of each file\n",
                        RecipeError);
 }
 

@@ -197,7 +197,6 @@ void record_evaluations(Store& store, const RunRow& run, const Evaluated& evalua
   say_what_is_replaced(store, run, step, metrics);
   for (const Measurement& measurement : measurements) record_measurement(store, run, measurement);
   store.record_evaluation(run.id, step, metrics);
-  if (name.empty()) return;
   for (const auto& [metric, value] : metrics) log_info("eval: recorded eval/" + metric);
 }
 

@@ -107,7 +107,7 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
   throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
                   ": its schedule depends on its length; from step " + with_thousands(step) +
                   " on, its learning rates would have been different\n  " +
-                  (ends_at_0 ? "it ends at a learning rate of 0; " : resumed) +
+                  (ends_at_0 ? "behind its last step its learning rate is 0; " : resumed) +
                   command_with("fork", run, words, folder) +
                   " starts a new run from here with the new schedule",
               ExitCode::bad_recipe);

@@ -60,6 +60,13 @@ bool only_adds_tokens(const ForkOrigin& origin, const ResolvedRecipe& now,
   return before && dataset_info.vocab_size > before->vocab_size;
 }
 
+bool only_lacks_tokens(const ForkOrigin& origin, const ResolvedRecipe& now,
+                       const DatasetInfo& dataset_info) {
+  if (differ_below("model.", origin.recipe, now)) return false;
+  const auto before = data_of_run(origin.folder);
+  return before && dataset_info.vocab_size && dataset_info.vocab_size < before->vocab_size;
+}
+
 // The offer of one that begins with `what`.
 std::string new_run(const ForkOrigin& origin, const std::string& what, const std::string& key) {
   return "; for a new run that begins with " + what +
@@ -143,6 +150,9 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
         : fits_in_part ? new_run(origin, "the weights that fit", "init_partial")
         : only_adds_tokens(origin, resolved, dataset_info)
             ? new_run(origin, "all weights and adds rows for the new tokens",
+                      "init_resize_vocabulary")
+        : only_lacks_tokens(origin, resolved, dataset_info)
+            ? new_run(origin, "the weights of the tokens that the data has",
                       "init_resize_vocabulary")
             : "";
     throw Error(said + "\na fork keeps the model" + remedy, ExitCode::bad_recipe);

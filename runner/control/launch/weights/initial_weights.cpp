@@ -227,7 +227,7 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
         !run.empty() && !complete_checkpoints(folder.run(run)).empty())
       return {};
   if (!fs::exists(path, ignored))
-    return {{from->where, "'" + path.string() + "' does not exist", help_for(*words, folder)}};
+    return {lack(from->where, "'" + path.string() + "' does not exist", help_for(*words, folder))};
   if (fs::is_directory(path / "checkpoints", ignored))
     return {{from->where, "'" + path.string() + "' is the folder of a run, not of a checkpoint",
              help_for(*words, folder)}};

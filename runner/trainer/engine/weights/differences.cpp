@@ -37,8 +37,8 @@ bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
   if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
     return false;
   const size_t tokens = planned.transposed ? 1 : 0, width = 1 - tokens;
-  return found[tokens] > 0 && found[tokens] <= planned.shape[tokens] &&
-         found[width] == planned.shape[width];
+  const bool fits = found[tokens] <= planned.shape[tokens] || wishes.matches_tokens;
+  return found[tokens] > 0 && fits && found[width] == planned.shape[width];
 }
 
 // Whether a tensor that so many rows of are tokens can be of this shape.
@@ -47,7 +47,8 @@ bool has_rows(const PlannedTensor& planned, const std::vector<int64_t>& found, i
 }
 
 bool vocabulary_fits(const Vocabularies& stated, const Wishes& wishes) {
-  return stated.theirs == stated.ours || (wishes.resize_vocabulary && stated.theirs < stated.ours);
+  return stated.theirs == stated.ours ||
+         (wishes.resize_vocabulary && (stated.theirs < stated.ours || wishes.matches_tokens));
 }
 
 std::string known_as(const PlannedTensor& planned) {
@@ -136,13 +137,30 @@ std::string recipe_advice(const fs::path& path) {
          "` writes a recipe for that folder";
 }
 
-// Where a larger vocabulary is all that some of them want.
+bool has_more_tokens(const Source& source) {
+  if (const auto stated = stated_vocabularies(source)) return stated->theirs > stated->ours;
+  return std::ranges::any_of(source.plan().tensors, [&](const PlannedTensor& planned) {
+    if (!planned.of_vocabulary || !source.find(planned.name)) return false;
+    const size_t tokens = planned.transposed ? 1 : 0;
+    const auto& found = source.entry(planned.name).shape;
+    return found.size() == planned.shape.size() && found[tokens] > planned.shape[tokens];
+  });
+}
+
+// Where another vocabulary is all that some of them want.
 std::string vocabulary_advice(const Source& source, const Differences& differences,
                               const Wishes& wishes) {
-  if (wishes.resize_vocabulary ||
-      compare(source, {wishes.partial, true}).unfit.size() == differences.unfit.size())
-    return "";
-  return "\n  model.init_resize_vocabulary = true adds the tokens that are missing there";
+  const auto helps = [&](const Wishes& more) {
+    return compare(source, more).unfit.size() < differences.unfit.size();
+  };
+  if (!wishes.matches_tokens && helps({wishes.partial, true, true}) && has_more_tokens(source))
+    return "\n  tokens can be left out only if the tokenizer of the weights and that of the data "
+           "are "
+           "known: tokens are matched by their text";
+  if (wishes.resize_vocabulary || !helps({wishes.partial, true, wishes.matches_tokens})) return "";
+  return std::string("\n  model.init_resize_vocabulary = true ") +
+         (has_more_tokens(source) ? "takes the tokens that the data has, matched by their text"
+                                  : "adds the tokens that are missing there");
 }
 
 }  // namespace

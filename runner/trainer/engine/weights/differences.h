@@ -18,6 +18,7 @@ namespace exprun {
 struct Wishes {
   bool partial;
   bool resize_vocabulary;
+  bool matches_tokens = false;  // by their text, so that some may be left out
 };
 
 // The tensors of a source by the names of a plan; files and plan outlive it.

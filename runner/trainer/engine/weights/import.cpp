@@ -25,6 +25,7 @@
 #include "engine/weights/weight_files.h"
 #include "huggingface/model_config.h"
 #include "recipe/paths.h"
+#include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/toml/write.h"
 
@@ -48,18 +49,23 @@ std::string differing_sizes(const ModelKeys& keys, const Section& model) {
 }
 
 // The keys of [model] in which the run of a checkpoint and the recipe differ, but for those that
-// make no tensor; empty for what is no checkpoint of a run, or a run without its recipe.
-std::string differing_keys(const fs::path& path, const ResolvedRecipe& recipe) try {
+// make no tensor of the source; empty for what is no checkpoint of a run, or a run without its
+// recipe.
+std::string differing_keys(const fs::path& path, const WeightFiles& files,
+                           const ResolvedRecipe& recipe) try {
   constexpr std::string_view kModel = "model.";
   const auto checkpoint = checkpoint_at(path);
   std::error_code ignored;
   if (!checkpoint || !fs::exists(checkpoint->run.recipe(), ignored)) return "";
   const RecipeText theirs = RecipeText::from_json(read_file(checkpoint->run.recipe()));
+  const auto& names = files.names();
+  const bool has_adapters = std::any_of(names.begin(), names.end(), is_adapter);
   std::string text;
   for (const auto& [path_of_key, was, is] : differences(try_resolve(theirs).recipe, recipe)) {
     if (!path_of_key.starts_with(kModel)) continue;
     const std::string key = path_of_key.substr(kModel.size());
     if (key.starts_with("init") || key == "dropout") continue;
+    if (key.starts_with("lora.") && !has_adapters) continue;
     text +=
         "\n  " + key + " is " + set_or_not(was) + " there, " + set_or_not(is) + " in the recipe";
   }
@@ -99,10 +105,10 @@ void fill(const PlannedTensor& planned, const Source& source, const Targets& tar
   if (planned.of_vocabulary) {
     const at::Tensor target = targets.at(planned.parts.front().parameter);
     const auto stated = stated_vocabularies(source);
-    const bool grows = stated && stated->theirs < stated->ours;
-    fill_vocabulary(target,
-                    grows ? rows.narrow(0, 0, std::min(rows.size(0), stated->theirs)) : rows,
-                    grows ? stated->ours : planned.parts.front().rows);
+    const bool differs = stated && stated->theirs != stated->ours;
+    const int64_t ours = differs ? stated->ours : planned.parts.front().rows;
+    const int64_t theirs = differs ? std::min(rows.size(0), stated->theirs) : rows.size(0);
+    fill_vocabulary(target, rows.narrow(0, 0, std::min(theirs, ours)), ours);
     if (!tokens) return;
     const at::Tensor matched = matched_rows(*tokens, rows);
     target.narrow(0, 0, matched.size(0)).copy_(matched);
@@ -175,7 +181,7 @@ Opened recognised(const fs::path& path, const WeightFiles& files, const Resolved
   Opened best{own_plan(parameters, model.find<int64_t>("vocab_size")),
               files.are_averages() ? "exprun, averages" : "exprun",
               {},
-              differing_keys(path, recipe)};
+              differing_keys(path, files, recipe)};
   size_t found = Source(files, best.plan).found();
   if (found > 0 || model.type() != "gpt") return best;
   for (const std::string& type : known_model_types()) {
@@ -247,8 +253,10 @@ void add_what_stayed(Imported& imported, const Differences& differences, const f
 
 // What the source has otherwise than the model, as far as the recipe allows it.
 Differences allowed_differences(const fs::path& path, const Source& source,
-                                const std::string& sizes, const Section& model) {
-  const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary")};
+                                const std::string& sizes, const ResolvedRecipe& recipe) {
+  const Section model = recipe.section("model");
+  const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary"),
+                      text_at(recipe.root(), "dataset.tokenizer") != "none" && knows_tokens(path)};
   Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
     throw misfit(path, source, differences, wishes, sizes);
@@ -280,7 +288,7 @@ void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
   try {
     const WeightFiles files(path);
     const Opened kind = opened(path, files, recipe, state);
-    allowed_differences(path, Source(files, kind.plan), kind.sizes, model);
+    allowed_differences(path, Source(files, kind.plan), kind.sizes, recipe);
   } catch (const Error& error) {
     throw model.error("init_from", error.what());
   }
@@ -313,7 +321,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   const WeightFiles files(path);
   const Opened source_kind = opened(path, files, recipe, state);
   const Source source(files, source_kind.plan);
-  const Differences differences = allowed_differences(path, source, source_kind.sizes, model);
+  const Differences differences = allowed_differences(path, source, source_kind.sizes, recipe);
   const at::NoGradGuard no_grad;
   Targets targets;
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
