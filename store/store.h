@@ -68,9 +68,9 @@ class Store {
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
   std::vector<RunRow> removed_runs() const;
   // By "@last", "@best" (the best of all runs by the newest run's best_metric and best_goal), id,
-  // uid or folder, name (all its runs, newest first), or the unique prefix of a uid or folder: by
-  // the first of these that there is, so never none. Throws Error with ExitCode::no_such_run that
-  // lists the nearest, or the runs that a prefix could mean.
+  // uid or folder, name (all its runs, newest first), or the unique prefix of a uid or folder,
+  // tried in this order; never none. Throws Error with ExitCode::no_such_run that lists the
+  // nearest, or the runs that a prefix could mean.
   enum class Among { kept, removed };
   std::vector<RunRow> runs_meant_by(const std::string& reference, Among among = Among::kept) const;
   RunRow find_run(const std::string& reference, Among among = Among::kept) const;  // the newest

@@ -166,7 +166,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
             self.assertIn(said, self.exprun(*command, code=2).err)
         self.write("bad.jsonl", '{"question": "Why?"}\n')
         for command in ("check", "tiny.toml"), ("tiny.toml",):
-            self.assertIn("error: data: record 1 of 'bad.jsonl' (line 1) has no field 'text'",
+            self.assertIn("error: record 1 of 'bad.jsonl' (line 1) has no field 'text'",
                           self.exprun(*command, "path=bad.jsonl", code=2).err)
 
     def test_examples_are_found_through_the_environment(self):

@@ -77,7 +77,7 @@ class Help(ExprunTest):
                  "watch": run, "stop": runs, "ls": runs, "report": runs, "compare": runs, "plot": runs, "export": runs,
                  "rm": "ids, uids, folders, unique names"}
         for command, how in named.items():
-            self.assertRegex(self.one_line(command), rf"\b{how}( \([^)]*\))?,? @last(,| or) @best\b", command)
+            self.assertRegex(self.one_line(command), rf"\b{how}( \([^)]*\))?(, tried in this order)?,?( or)? @last(,| or) @best\b", command)
         self.assertIn("ids, uids, folders or unique names of removed runs", self.one_line("restore"))
         for command in ("sweep show", "sweep stop", "watch", "report", "compare", "plot", "rm", "restore"):
             self.assertIn("its number, uid or name, or @last", self.one_line(command), command)

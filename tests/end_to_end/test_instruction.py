@@ -132,7 +132,7 @@ class Instruction(ExprunTest):
         self.write_records([*self.records(2), {"instruction": "Go."}])
         for command in ("check", "ft.toml"), ("ft.toml",):
             refused = self.exprun(*command, code=2)
-            self.assertIn("error: data: record 3 of 'examples.jsonl' (line 3) has no field 'output'; it has 'instruction'", refused.err)
+            self.assertIn("error: record 3 of 'examples.jsonl' (line 3) has no field 'output'; it has 'instruction'", refused.err)
             self.assertIn("ft.toml:", refused.err)
 
     def test_check_says_that_it_did_not_measure_many_examples(self):

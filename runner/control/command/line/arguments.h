@@ -37,8 +37,8 @@ inline constexpr const char* kCandidates = "--candidates";
 
 // What names a run, several runs, or a sweep, for help.
 inline constexpr const char* kRunHelp =
-    "its id, uid, folder or name (the newest run with that name), the first of these that there "
-    "is; or @last or @best";
+    "its id, uid, folder or name (the newest run with that name), tried in this order, "
+    "or @last or @best";
 inline constexpr const char* kRunsHelp =
     "ids, uids, folders, names (all runs with that name), @last, @best, or 'mine-*'";
 inline constexpr const char* kSweepHelp = "its number, uid or name, or @last";
