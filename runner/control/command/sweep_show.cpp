@@ -32,11 +32,13 @@ Cell state_cell_of(const StoredTrial& trial) {
 
 ResultTable trials_table(const StoredSweep& sweep) {
   const Criterion criterion = criterion_of(sweep.plan);
+  Column result = value_column(criterion);
+  result.priority = 0;  // a trial without it tells nothing, however many axes there are
   ResultTable table{{{"trial", "trial", true},
                      {"changes", "changes"},
                      {"state", "state"},
                      {"step", "step", true, 2},
-                     value_column(criterion),
+                     std::move(result),
                      step_column(criterion),
                      {"run", "run", false, 1},
                      {"message", "message", false, kPriorityLast}},
