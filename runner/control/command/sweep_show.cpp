@@ -32,13 +32,11 @@ Cell state_cell_of(const StoredTrial& trial) {
 
 ResultTable trials_table(const StoredSweep& sweep) {
   const Criterion criterion = criterion_of(sweep.plan);
-  Column result = value_column(criterion);
-  result.priority = 0;  // a trial without it tells nothing, however many axes there are
   ResultTable table{{{"trial", "trial", true},
                      {"changes", "changes"},
                      {"state", "state"},
                      {"step", "step", true, 2},
-                     std::move(result),
+                     value_column(criterion),
                      step_column(criterion),
                      {"run", "run", false, 1},
                      {"message", "message", false, kPriorityLast}},

@@ -16,7 +16,7 @@ namespace exprun {
 // Column::priority of what a table compares by: on a narrow terminal the lowest stay, of equal ones
 // the first in the table.
 enum ColumnPriority : size_t {
-  kPriorityBest = 1,  // the metric that orders
+  kPriorityBest = 0,  // the metric that orders: it always stays
   kPriorityState,
   kPriorityAsked,      // named on the command line
   kPriorityParameter,  // of the tables that experiments are usually about

@@ -49,7 +49,6 @@ GroupSpread spread_of(const std::vector<ReportedRun>& runs, const std::vector<si
 void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& metric,
                  const std::vector<GroupSpread>& spreads, bool for_programs, GroupsAre groups_are) {
   ComparedColumn mean{metric.column, {}, metric.goal, true, metric.series};
-  if (mean.column.priority == kPriorityBest) mean.column.priority = 0;  // as what makes the groups
   ComparedColumn deviation{{metric.column.key + "_std", "", true}, {}};
   ComparedColumn count{{metric.column.key + "_n", "", true}, {}};
   for (const auto& [spread, finished] : spreads) {
