@@ -116,9 +116,9 @@ ExitCode follow(const TrainerOptions& options) {
   return follow_attempt(options.place, options.recipe_hash, adopt_lock(options.weights_fd));
 }
 
-// Another launcher shows it to people and scripts, as exprun would show its own.
+// An external launcher shows it to people and scripts, as exprun would show its own.
 ExitCode for_launcher(const TrainerOptions& options, ExitCode code) {
-  return options.place.joined && code == ExitCode::lost_ranks ? ExitCode::failed : code;
+  return options.place.external_launcher && code == ExitCode::lost_ranks ? ExitCode::failed : code;
 }
 
 ExitCode perform(const TrainerOptions& options) {

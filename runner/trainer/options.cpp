@@ -68,7 +68,7 @@ void set_shutdown_notice(Options& options, const std::string& name, const std::s
 const std::map<std::string, Flag, std::less<>>& flags() {
   static const std::map<std::string, Flag, std::less<>> table{
       {"--follow", [](Options& o) { o.task = Options::Task::follow; }},
-      {"--joined", [](Options& o) { o.place.joined = true; }},
+      {"--external-launcher", [](Options& o) { o.place.external_launcher = true; }},
       {"--rendezvous-served", [](Options& o) { o.place.store_is_served = true; }},
       {"--describe", [](Options& o) { o.task = Options::Task::describe; }},
       {"--evaluate", [](Options& o) { o.task = Options::Task::evaluate; }},
@@ -106,7 +106,7 @@ const std::map<std::string, Setter, std::less<>>& valued() {
       {"--meeting-seconds",
        seconds_into([](Options & o) -> auto& { return o.place.handshake_timeout; })},
       {"--recipe-hash", text_into([](Options & o) -> auto& { return o.recipe_hash; })},
-      {"--dismiss", set_shutdown_notice},
+      {"--shut-down-others", set_shutdown_notice},
       {"--because", text_into([](Options & o) -> auto& { return o.shutdown_notice.why; })},
   };
   return table;
@@ -135,8 +135,8 @@ const char* const kTrainerUsage =
                       [--weights-fd FD] [--quiet|--verbose] [PLACE --rendezvous-fd FD]
        exprun-trainer --follow PLACE [--recipe-hash HASH] [--restarts-fd FD] [--weights-fd FD]
                       (any rank except 0)
-       exprun-trainer --dismiss EXIT_CODE [--because FAILURE] PLACE   (rank 0, when it does not train;
-                      exits with that code itself)
+       exprun-trainer --shut-down-others EXIT_CODE [--because FAILURE] PLACE
+                      (rank 0, when it does not train; exits with that code itself)
        exprun-trainer --describe   (reads a recipe, writes its plan: JSON on stdin and stdout)
        exprun-trainer --evaluate [--run-folder DIR --resume-from CHECKPOINT_DIR]
                       (reads a request, writes its results: JSON on stdin and stdout)
@@ -146,7 +146,7 @@ const char* const kTrainerUsage =
                       (reads a request, writes what was exported: JSON on stdin and stdout)
        exprun-trainer --version
 PLACE: --rank N --world-size N --rendezvous HOST:PORT [--local-rank N] [--restarts N]
-       [--rendezvous-served] [--meeting-seconds N] [--ranks-here N] [--joined [--job ID]]
+       [--rendezvous-served] [--meeting-seconds N] [--ranks-here N] [--external-launcher [--job ID]]
 exprun starts this program: it takes the lock, prepares the data and records the run.)";
 
 TrainerOptions parse_trainer_options(int count, char** arguments) {

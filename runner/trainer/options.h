@@ -27,7 +27,7 @@ struct TrainerOptions {
   } task = Task::train;
   StoredRun run;
   RankPlace place;
-  ShutdownNotice shutdown_notice;          // --dismiss, --because
+  ShutdownNotice shutdown_notice;          // --shut-down-others, --because
   std::optional<std::string> recipe_hash;  // of the recipe that this rank was started with
   std::optional<int> lock_fd, weights_fd;
   std::optional<std::filesystem::path> checkpoint;  // --resume-from

@@ -115,7 +115,7 @@ class Torchrun(ExprunTest):
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)] * 2)
 
-    def test_a_rank_that_comes_late_to_a_dismissal_does_not_meet_the_next_command(self):
+    def test_a_rank_that_comes_late_to_a_shutdown_does_not_meet_the_next_command(self):
         script = ' '.join(['"$0" -q', *WORDS])
         result = self.finish(self.torchrun_program(
             "bash", "-c", f'[ "$RANK" = 0 ] || sleep 65; {script} lr=-1; exec {script} lr=2e-3', BUILD / "exprun"),

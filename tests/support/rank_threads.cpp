@@ -21,7 +21,7 @@ RankPlace place_of(int rank, int world_size, const ListeningSocket& listening) {
 RankPlace served_place(int rank, int world_size, const ListeningSocket& listening) {
   RankPlace place = place_of(1, world_size, listening);
   place.rank = rank;
-  place.store_is_served = place.joined = true;
+  place.store_is_served = place.external_launcher = true;
   return place;
 }
 

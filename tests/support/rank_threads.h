@@ -18,7 +18,7 @@ inline constexpr std::chrono::minutes kRankPatience{5};
 // A place whose ranks meet at the socket.
 RankPlace place_of(int rank, int world_size, const ListeningSocket& listening);
 
-// The same where another launcher serves the store at the socket.
+// The same where an external launcher serves the store at the socket.
 RankPlace served_place(int rank, int world_size, const ListeningSocket& listening);
 
 using OfRank = std::function<void(const std::shared_ptr<ProcessGroup>&, Rendezvous&)>;

@@ -72,7 +72,7 @@ HostAddresses addresses_of(const std::string& host) {
     throw Error(
         "network: the address of " + host + " is unknown (" + ::gai_strerror(error) +
         "): give all ranks the name of rank 0's machine as others know it, or its address in "
-        "numbers, by --rdzv-endpoint or, under another launcher, MASTER_ADDR");
+        "numbers, by --rdzv-endpoint or, under an external launcher, MASTER_ADDR");
   return {found, ::freeaddrinfo};
 }
 
@@ -116,7 +116,7 @@ ListeningSocket listen_on_all_interfaces(uint16_t port) {
     throw Error("socket: cannot listen on port " + std::to_string(port) +
                 ", where the ranks are to meet: " + std::strerror(errno) +
                 "; another job may have it: give all ranks another one, by --rdzv-endpoint or, "
-                "under another launcher, MASTER_PORT");
+                "under an external launcher, MASTER_PORT");
   socket.port = port_of(socket.fd.get());
   return socket;
 }

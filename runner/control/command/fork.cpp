@@ -9,7 +9,7 @@
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/weights/checkpoint_choice.h"
@@ -45,18 +45,18 @@ void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& s
               ExitCode::bad_recipe);
 }
 
-Performed fork(const ForkWords& words, const std::optional<JoinedRank>& joined,
+Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
                const AttemptBegun& begun, const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run_for_folder(store, globals.store, words.reference);
   require_run_folder(globals.store, run.folder, "fork");
-  if (!joined) require_ranks_for_one_machine(store, run, "fork", words.overrides);
+  if (!ranks) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);
   const WorkingDirectory there(run);
-  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
-  request.joined = joined;
+  LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
+  request.ranks = ranks;
   request.begun = begun;
   HeldCheckpoint checkpoint =
       chosen_checkpoint(globals.store, run.folder, choice, "fork", store.runs(run.name));
@@ -98,7 +98,7 @@ int run_fork(const Words& words, const Globals& globals) {
   require_overrides(asked.overrides, "fork");
   const auto run = [&](const AttemptBegun& begun) {
     return perform_among_ranks(
-        globals.level, [&](const auto& joined) { return fork(asked, joined, begun, globals); });
+        globals.level, [&](const auto& ranks) { return fork(asked, ranks, begun, globals); });
   };
   return detach ? launch_in_background(globals.store, run) : run({});
 }

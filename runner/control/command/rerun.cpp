@@ -6,7 +6,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/report/compare/run_differences.h"
 
@@ -33,18 +33,18 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
 }
 
 Performed rerun(const std::string& reference, const Words& overrides,
-                const std::optional<JoinedRank>& joined, const Globals& globals) {
+                const std::optional<LocalRanks>& ranks, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   const RunRow before = find_run(store, globals.store, reference);
   if (!before.origin.empty())
     throw Error("rerun: " + before.folder + " is a fork of " + describe_origin(before.origin) +
                     "; `exprun fork` begins another there",
                 ExitCode::bad_recipe);
-  if (!joined) require_ranks_for_one_machine(store, before, "rerun", overrides);
+  if (!ranks) require_ranks_for_one_machine(store, before, "rerun", overrides);
   RecipeText text = understood_recipe(store, before, overrides, "rerun", reference);
   const WorkingDirectory there(before);
-  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
-  request.joined = joined;
+  LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
+  request.ranks = ranks;
   request.repeated = before;
   const Launch launched = launch_detecting_restart(store, globals.store, request, true);
   if (!launched.exit_code) return {ended_already(launched, "rerun"), false};
@@ -70,8 +70,8 @@ int run_rerun(const Words& words, const Globals& globals) {
       .example("exprun rerun @last seed=2", "the same with a different seed");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "rerun");
-  return perform_among_ranks(globals.level, [&](const auto& joined) {
-    return rerun(reference, overrides, joined, globals);
+  return perform_among_ranks(globals.level, [&](const auto& ranks) {
+    return rerun(reference, overrides, ranks, globals);
   });
 }
 

@@ -9,7 +9,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/background.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/extended_run.h"
 #include "control/launch/run/observed_run.h"
@@ -90,7 +90,7 @@ RecipeText recipe_to_go_on_with(const Store& store, const RunRow& run, const Glo
 }
 
 Performed resume(const std::string& reference, const Words& overrides,
-                 const std::optional<JoinedRank>& joined, const AttemptBegun& begun,
+                 const std::optional<LocalRanks>& ranks, const AttemptBegun& begun,
                  const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   RunRow run = find_run_for_folder(store, globals.store, reference);
@@ -103,14 +103,14 @@ Performed resume(const std::string& reference, const Words& overrides,
   });
   if (run.state != RunState::finished || !overrides.empty())
     require_run_folder(globals.store, run.folder, "resume");
-  if (!joined && run.state != RunState::finished)
+  if (!ranks && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
   RecipeText text = recipe_to_go_on_with(store, run, globals);
   const RecipeText text_before = text;
   const ResolvedRecipe before = resolve_stored(text, "resume", reference);
   text.type(overrides);
-  LaunchRequest request = request_for(with_world_size_of(joined, std::move(text)), globals);
-  request.joined = joined;
+  LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
+  request.ranks = ranks;
   request.begun = begun;
   require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty(),
                       globals);
@@ -118,7 +118,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
     require_no_trial(store, globals.store, run, overrides);
-    if (!joined && run.state == RunState::finished)
+    if (!ranks && run.state == RunState::finished)
       require_ranks_for_one_machine(store, run, "resume", overrides);
     require_patience(run, before, request.resolved);
     require_same_past(globals.store, run, text_before, request.text, overrides);
@@ -162,10 +162,10 @@ int run_resume(const Words& words, const Globals& globals) {
           "cannot be extended; use exprun fork, so that the sweep keeps its result.");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "resume");
-  const auto machine = machines.joined(overrides);
+  const auto machine = machines.local_ranks(overrides);
   const auto run = [&](const AttemptBegun& begun) {
-    return perform_among_ranks(globals.level, machine, [&](const auto& joined) {
-      return resume(reference, overrides, joined, begun, globals);
+    return perform_among_ranks(globals.level, machine, [&](const auto& ranks) {
+      return resume(reference, overrides, ranks, begun, globals);
     });
   };
   if (!detach) return run({});

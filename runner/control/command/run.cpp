@@ -9,7 +9,7 @@
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
@@ -99,12 +99,12 @@ void require_sound(const RecipeText& text, const Globals& globals) {
   throw RecipeError(first_of(std::move(problems)));
 }
 
-Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<JoinedRank>& joined,
+Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<LocalRanks>& ranks,
                    const AttemptBegun& begun, const Globals& globals) {
   require_sound(recipe.text, globals);
   LaunchRequest request = request_for(std::move(recipe.text), globals);
   request.held_weights = &recipe.weights;
-  request.joined = joined;
+  request.ranks = ranks;
   request.begun = begun;
   // A first run that cannot begin leaves nothing behind, not even an empty store.
   std::error_code ignored;
@@ -118,11 +118,11 @@ Performed run_here(HeldRecipe recipe, bool always_new, const std::optional<Joine
 // For ranks above 0, who get the recipe from rank 0: it need not be on their machine, but one that
 // is there must be the same.
 OwnHash recipe_here(const std::string& recipe, const Words& overrides,
-                    const std::optional<JoinedRank>& joined) {
+                    const std::optional<LocalRanks>& ranks) {
   std::error_code ignored;
   if (!std::filesystem::exists(recipe, ignored)) return {};
   try {
-    const auto resolved = resolve(with_world_size_of(joined, read_recipe(recipe, overrides)));
+    const auto resolved = resolve(with_world_size_of(ranks, read_recipe(recipe, overrides)));
     if (may_begin_with_run(resolved)) return {};  // the store of rank 0 knows with which checkpoint
     return resolved.hash();
   } catch (const RecipeError&) {
@@ -161,11 +161,11 @@ int run_recipe(const Words& words, const Globals& globals) {
       .example("exprun recipes/quickstart.toml '~warmup' --new", "a new run, without warmup");
   if (!arguments.parse(words)) return 0;
   require_overrides(overrides, "command line");
-  const auto joined = machines.joined(overrides);
+  const auto ranks = machines.local_ranks(overrides);
   std::optional<RecipeText> read;  // a pipe can be read once
-  const auto own = [&](const auto&) { return recipe_here(recipe, overrides, joined); };
+  const auto own = [&](const auto&) { return recipe_here(recipe, overrides, ranks); };
   const auto run = [&](const AttemptBegun& begun) {
-    return perform_among_ranks(globals.level, joined, own, [&](const auto& rank_0) {
+    return perform_among_ranks(globals.level, ranks, own, [&](const auto& rank_0) {
       HeldRecipe held = with_checkpoint_of_run(
           with_world_size_of(rank_0, read ? *read : read_recipe(recipe, overrides)), globals.store,
           always_new);
@@ -173,7 +173,7 @@ int run_recipe(const Words& words, const Globals& globals) {
     });
   };
   if (!detach) return run({});
-  refuse_detached_machines(joined);
+  refuse_detached_machines(ranks);
   read = read_recipe(recipe, overrides);
   require_sound(*read, globals);  // mistakes are shown here
   return launch_in_background(globals.store, run);

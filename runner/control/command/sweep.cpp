@@ -15,7 +15,7 @@
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/process/child_process.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/report/compare/report_columns.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
@@ -277,7 +277,7 @@ int run_sweep(const Words& words, const Globals& globals) {
         "sweep: give a recipe, and keys with their values: exprun sweep RECIPE "
         "lr=1e-4,3e-4; `exprun sweep ls` lists the sweeps that there are",
         ExitCode::bad_recipe);
-  if (!dry_run) require_no_other_launcher("sweep");
+  if (!dry_run) require_no_external_launcher("sweep");
   const Base base = base_of(rest, globals.store);
   for (size_t i = 0; i < rest.size(); ++i)
     if (const std::string joined = without_blanks(rest, i); !joined.empty())

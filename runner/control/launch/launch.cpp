@@ -7,7 +7,7 @@
 #include "base/files/file_lock.h"
 #include "base/strings.h"
 #include "control/launch/prepared_launch.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/ranks.h"
 #include "control/launch/run/continued_run.h"
 #include "control/launch/run/extended_run.h"
@@ -54,7 +54,7 @@ void say_what_comes_next(const Store& database, const RunRow& run, const LaunchR
   else
     next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that ended early has no need of more steps; other ranks are to be started by hand.
-  if (!ended_early(run) && !request.joined)
+  if (!ended_early(run) && !request.ranks)
     next += "\n  " + offer_of_twice_the_length(database, run, request.resolved, store);
   log_info(next);
 }
@@ -62,7 +62,7 @@ void say_what_comes_next(const Store& database, const RunRow& run, const LaunchR
 // Of any other end the trainer has spoken itself.
 void say_how_to_go_on(const RunRow& run, const LaunchRequest& request, int exit_code) {
   const std::string next = "; exprun resume " + run.folder +
-                           (request.joined ? ", started for all ranks as this was," : "") +
+                           (request.ranks ? ", started for all ranks as this was," : "") +
                            " continues it";
   const bool perhaps_memory = exit_code == 128 + SIGKILL;
   if (run.state == RunState::killed)
@@ -97,9 +97,9 @@ LaunchRequest with_fewer_ranks(LaunchRequest request, int ranks) {
 
 // What is asked of the attempt after a restart of all ranks.
 LaunchRequest request_for_restart(LaunchRequest request, int ranks) {
-  if (request.joined) ++request.joined->restarts;
+  if (request.ranks) ++request.ranks->restarts;
   const bool elastic = request.resolved.section("parallelism").get<bool>("elastic");
-  return elastic && !request.joined ? with_fewer_ranks(std::move(request), ranks) : request;
+  return elastic && !request.ranks ? with_fewer_ranks(std::move(request), ranks) : request;
 }
 
 // The other machines are to restart their ranks after it, as this one would.
@@ -111,8 +111,8 @@ bool looks_like_a_loss(const RunRow& run) {
 Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optional<Attempt> attempt,
                            Decision decision, const ForwardedSignals& signals,
                            LaunchRequest request) {
-  if (request.joined) leave_signals_to_trainer();
-  const bool by_other = request.joined && !request.joined->restarts_here;
+  if (request.ranks) leave_signals_to_trainer();
+  const bool by_other = request.ranks && !request.ranks->restarts_here;
   const int64_t most =
       by_other ? 0 : request.resolved.section("parallelism").get<int64_t>("max_restarts");
   std::optional<FileLock> weights;

@@ -30,7 +30,7 @@ struct LaunchRequest {
   std::optional<int64_t> instead_of = std::nullopt;
   bool continues_pruned = false;  // a run that was stopped early goes on, too
   bool log_to_file = false;       // rank 0 writes to the run's logs, as the other ranks do
-  std::optional<JoinedRank> joined = std::nullopt;  // this process is rank 0 of another launcher
+  std::optional<LocalRanks> ranks = std::nullopt;   // of others launched elsewhere: with rank 0
   bool extends = false;                             // the run that is continued gets this recipe
   std::optional<ForkOrigin> origin = std::nullopt;  // the new run is a fork of it
   std::optional<RunRow> repeated = std::nullopt;    // the run whose recipe is run again

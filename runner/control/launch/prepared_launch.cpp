@@ -101,7 +101,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   };
   add(evaluation_file_problems(request.resolved));
   if (!run && !request.origin) add(initial_weights_problems(request.resolved, folder));
-  add(gpu_problems(request.resolved, gpu_offer(), request.joined.has_value()));
+  add(gpu_problems(request.resolved, gpu_offer(), request.ranks.has_value()));
   for (const Diagnostic& mistake : try_resolve(request.text, glance.dataset_info).diagnostics)
     if (mistake.severity == Severity::error) problems.push_back(mistake);
   if (has_errors(problems)) throw RecipeError(std::move(problems));
@@ -119,7 +119,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
                        ", or " + how_to_start_anew(request, *run, folder));
   DataGlance glance = require_at_first_sight(request, folder, run);
   const TrainerKind trainer =
-      trainer_kind(request.resolved, gpu_offer(), request.joined.has_value());
+      trainer_kind(request.resolved, gpu_offer(), request.ranks.has_value());
   if (glance.prepared) warn_of_sources(glance.problems);
   PreparedData data =
       glance.prepared ? std::move(*glance.prepared) : prepare_data(request.resolved, folder.data());
@@ -143,7 +143,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
           std::move(resolved),
           steps,
           std::move(checkpoint),
-          gather_provenance(request.command_line, request.joined),
+          gather_provenance(request.command_line, request.ranks),
           trainer};
 }
 

@@ -119,8 +119,9 @@ ordered_json machine() {
           {"memory_bytes", static_cast<int64_t>(memory.totalram) * memory.mem_unit}};
 }
 
-// What a joined rank does not see another rank of the run may: nothing is hidden then.
-void add_gpus(ordered_json& environment, bool has_joined) {
+// What a rank of an external launcher does not see another rank of the run may: nothing is hidden
+// then.
+void add_gpus(ordered_json& environment, bool ranks_elsewhere) {
   const auto nvml = Nvml::open();
   if (!nvml) return;
   environment["driver"] = nvml->driver_version();
@@ -133,7 +134,7 @@ void add_gpus(ordered_json& environment, bool has_joined) {
                           {"memory_bytes", gpu.memory_bytes},
                           {"power_limit_watts", gpu.power_limit_watts}};
     const bool is_visible = std::find(visible.begin(), visible.end(), i) != visible.end();
-    if (!is_visible && !has_joined) entry["hidden"] = true;
+    if (!is_visible && !ranks_elsewhere) entry["hidden"] = true;
     environment["gpus"].push_back(std::move(entry));
   }
 }
@@ -145,14 +146,14 @@ bool is_recorded(const std::string& variable, const std::string& users_list) {
 }
 
 Provenance gather_provenance(const std::string& command_line,
-                             const std::optional<JoinedRank>& joined) {
+                             const std::optional<LocalRanks>& ranks) {
   Provenance provenance;
   provenance.version = version();
   ordered_json environment = {{"command_line", command_line}};
-  if (joined && joined->several_machines)
-    environment[kSeveralMachines] = std::to_string(joined->world_size) + " ranks";
+  if (ranks && ranks->several_machines)
+    environment[kSeveralMachines] = std::to_string(ranks->world_size) + " ranks";
   environment.update(machine());
-  add_gpus(environment, joined.has_value());
+  add_gpus(environment, ranks.has_value());
   environment["environment"] = recorded_variables();
   if (const auto git = git_state(std::filesystem::current_path())) {
     if (!git->commit.empty()) provenance.git_commit = git->commit;

@@ -14,7 +14,7 @@ namespace exprun {
 // Of the current working directory and this process. Takes some milliseconds (git), more where a
 // GPU driver has to wake up.
 Provenance gather_provenance(const std::string& command_line,
-                             const std::optional<JoinedRank>& joined = std::nullopt);
+                             const std::optional<LocalRanks>& ranks = std::nullopt);
 
 // Its key for the ranks ("16 ranks") where they are on several machines.
 inline constexpr const char* kSeveralMachines = "on_several_machines";

@@ -63,8 +63,8 @@ std::string wanted(const ResolvedRecipe& recipe) {
   return recipe.section("run").get<std::string>("device");
 }
 
-bool lacks_gpus(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined) {
-  return !joined && world_size(recipe) > static_cast<int>(offer.gpus.size());
+bool lacks_gpus(const ResolvedRecipe& recipe, const GpuOffer& offer, bool ranks_elsewhere) {
+  return !ranks_elsewhere && world_size(recipe) > static_cast<int>(offer.gpus.size());
 }
 
 std::string too_many_ranks(const ResolvedRecipe& recipe, const GpuOffer& offer) {
@@ -84,17 +84,19 @@ bool can_share(const ResolvedRecipe& recipe, int64_t ranks) {
 
 }  // namespace
 
-Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined) {
+Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer,
+                         bool ranks_elsewhere) {
   if (wanted(recipe) != "cuda") return {};
   if (!offer.is_usable())
     return {{place_of(recipe.root(), "run.device"), offer.problem, offer.remedy}};
-  if (!lacks_gpus(recipe, offer, joined)) return {};
+  if (!lacks_gpus(recipe, offer, ranks_elsewhere)) return {};
   return {{place_of(recipe.root(), "parallelism.world_size"), too_many_ranks(recipe, offer),
            "\"auto\" is one rank per GPU"}};
 }
 
-TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined) {
-  if (joined) return offer.is_usable() ? TrainerKind::cuda : TrainerKind::cpu;
+TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer,
+                         bool ranks_elsewhere) {
+  if (ranks_elsewhere) return offer.is_usable() ? TrainerKind::cuda : TrainerKind::cpu;
   if (wanted(recipe) == "cpu" || offer.gpus.empty()) return TrainerKind::cpu;
   const std::string why = !offer.is_usable()                 ? offer.problem
                           : lacks_gpus(recipe, offer, false) ? too_many_ranks(recipe, offer)

@@ -25,14 +25,14 @@ struct GpuOffer {
 const GpuOffer& gpu_offer();
 
 // What keeps a recipe that asks for GPUs from training here: none of use, or fewer than its ranks.
-// `joined`: the ranks are on several machines, perhaps, and each looks for its own GPU.
-Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
+// `ranks_elsewhere`: the ranks are on several machines, perhaps, and each looks for its own GPU.
+Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bool ranks_elsewhere);
 
 // [run] device = "auto" takes GPUs where they can be had, one for each rank; what keeps a run from
-// GPUs that are there is a warning. The recipe has no gpu_problems. Where another launcher starts
-// the ranks, all take the program that their machine has GPUs for, and rank 0's says on what they
-// train.
-TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool joined);
+// GPUs that are there is a warning. The recipe has no gpu_problems. Where an external launcher
+// starts the ranks, all take the program that their machine has GPUs for, and rank 0's says on what
+// they train.
+TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool ranks_elsewhere);
 
 // Where [parallelism] world_size is "auto" and the run gets GPUs: a rank for each, or for as many
 // as divide its batch. Otherwise the text as it is.

@@ -123,12 +123,12 @@ GroupEnd run_ranks(const Store& store, const Attempt& attempt, const ForwardedSi
     make_folder_of_logs(attempt.folder);
     single.log = log_of(attempt, 0);
   }
-  const JoinedRank ranks =
-      request.joined ? *request.joined : ranks_of_one_machine(attempt.world_size);
-  if (ranks.store_is_served) return run_to_end({joined_command(single, ranks)}, signals, request);
-  if (ranks.world_size == 1) return run_to_end({single}, signals, request);
+  const LocalRanks ranks =
+      request.ranks ? *request.ranks : ranks_of_one_machine(attempt.world_size);
+  if (ranks.store_is_served) add_place(single, ranks);
+  if (ranks.store_is_served || ranks.world_size == 1) return run_to_end({single}, signals, request);
   if (ranks.ranks_here > 1) make_folder_of_logs(attempt.folder);
-  ListeningSocket rendezvous = request.joined ? rendezvous_point_of(ranks) : listen_on_loopback();
+  ListeningSocket rendezvous = request.ranks ? rendezvous_point_of(ranks) : listen_on_loopback();
   auto commands =
       rank_commands(single, ranks, rendezvous, [&](int rank) { return log_of(attempt, rank); });
   return run_to_end(std::move(commands), signals, request, std::move(rendezvous));

@@ -45,9 +45,9 @@ struct AttemptEnd {
 };
 
 // Runs one trainer for each rank in the current working directory, until all have ended, or rank
-// 0's alone where another launcher starts the others, and records that end; after SIGUSR1 that is
-// "pruned", with the reason of the run's last event of the kind kPruneEvent. Throws Error; the run
-// has then failed.
+// 0's alone where an external launcher starts the others, and records that end; after SIGUSR1 that
+// is "pruned", with the reason of the run's last event of the kind kPruneEvent. Throws Error; the
+// run has then failed.
 inline constexpr const char* kPruneEvent = "prune";
 AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignals& signals,
                      const LaunchRequest& request);

@@ -15,16 +15,16 @@ struct RankPlace {
   int ranks_here = 1;  // that this launcher has started
 
   // The rendezvous store. Rank 0 serves it, at a socket that its launcher has opened if there is
-  // one, unless another launcher serves it.
+  // one, unless an external launcher serves it.
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   std::optional<int> listening_fd;
   bool store_is_served = false;
   int restarts = 0;  // of all ranks so far
 
-  // Whether another launcher (torchrun, srun) has started all ranks, and its name for their job if
-  // it has one.
-  bool joined = false;
+  // Whether an external launcher (torchrun, srun) has started all ranks, and its name for their job
+  // if it has one.
+  bool external_launcher = false;
   std::string job = {};
 
   // Where a rank above 0 writes how often all ranks may be restarted (restarts.h).

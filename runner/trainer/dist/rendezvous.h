@@ -17,8 +17,8 @@ namespace exprun {
 
 class Rendezvous {
  public:
-  // Rank 0 serves the store, unless another launcher does, and does not wait for the others; they
-  // connect to the server. Throws Error when they cannot within seconds.
+  // Rank 0 serves the store, unless an external launcher does, and does not wait for the others;
+  // they connect to the server. Throws Error when they cannot within seconds.
   explicit Rendezvous(RankPlace place);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -34,8 +34,8 @@ class Rendezvous {
   bool has(const std::string& key);     // whether some rank has set it
   void forget(const std::string& key);  // as if none had
 
-  // The store of another launcher outlives the ranks, so there each start of rank 0 is a round with
-  // a part of the store to itself. The others enter the newest round; false if there is none.
+  // The store of an external launcher outlives the ranks, so there each start of rank 0 is a round
+  // with a part of the store to itself. The others enter the newest round; false if there is none.
   bool enter_newest_round();
   bool is_newest_round();  // always where rank 0 serves the store itself
 

@@ -92,7 +92,7 @@ TEST_CASE(
     const ListeningSocket listening = listen_on_loopback();  // the server before may still accept
     RankPlace place = place_of(0, 3, listening);
     place.handshake_timeout = std::chrono::seconds(1);
-    place.joined = by_launcher;
+    place.external_launcher = by_launcher;
     Rendezvous rendezvous(place);
     try {
       send_hand_over(rendezvous, hand_over);

@@ -25,13 +25,14 @@ const GpuOffer kOldDriver{
     "NVIDIA driver 535.104.05 supports CUDA up to 12.2, but exprun-trainer-cuda needs 13.0",
     "install a newer driver; run.device=cpu trains on the CPU"};
 
-TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer, bool joined = false) {
-  return trainer_kind(resolve(text_with(std::move(overrides))), offer, joined);
+TrainerKind kind(std::vector<std::string> overrides, const GpuOffer& offer,
+                 bool ranks_elsewhere = false) {
+  return trainer_kind(resolve(text_with(std::move(overrides))), offer, ranks_elsewhere);
 }
 
 std::string refusal(std::vector<std::string> overrides, const GpuOffer& offer,
-                    bool joined = false) {
-  return render(gpu_problems(resolve(text_with(std::move(overrides))), offer, joined));
+                    bool ranks_elsewhere = false) {
+  return render(gpu_problems(resolve(text_with(std::move(overrides))), offer, ranks_elsewhere));
 }
 
 int ranks(std::vector<std::string> overrides, size_t count) {
@@ -44,11 +45,11 @@ TEST_CASE("run device: auto takes GPUs where they can be had for every rank") {
   CHECK((kind({}, gpus(1)) == TrainerKind::cuda));
   CHECK((kind({"world_size=2"}, gpus(2)) == TrainerKind::cuda));
   CHECK((kind({"world_size=2"}, gpus(1)) == TrainerKind::cpu));
-  CHECK((kind({"world_size=2"}, gpus(1), /*joined=*/true) == TrainerKind::cuda));
+  CHECK((kind({"world_size=2"}, gpus(1), /*ranks_elsewhere=*/true) == TrainerKind::cuda));
   CHECK((kind({}, kOldDriver) == TrainerKind::cpu));
   CHECK((kind({}, {{}, "this machine has no NVIDIA driver", ""}) == TrainerKind::cpu));
   CHECK((kind({"device=cpu"}, gpus(8)) == TrainerKind::cpu));
-  CHECK((kind({"device=cpu"}, gpus(8), /*joined=*/true) == TrainerKind::cuda));
+  CHECK((kind({"device=cpu"}, gpus(8), /*ranks_elsewhere=*/true) == TrainerKind::cuda));
   CHECK((kind({"device=cuda"}, gpus(1)) == TrainerKind::cuda));
 }
 
@@ -63,7 +64,7 @@ TEST_CASE("run device: GPUs that are asked for and cannot be had are an error wi
         "               ^ \"auto\" is one rank per GPU\n");
   CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2)).find("but only 2 can be used") !=
         std::string::npos);
-  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2), /*joined=*/true).empty());
+  CHECK(refusal({"device=cuda", "world_size=3"}, gpus(2), /*ranks_elsewhere=*/true).empty());
   CHECK(refusal({"device=auto"}, kOldDriver).empty());
   CHECK(refusal({"device=cuda"}, gpus(1)).empty());
 }

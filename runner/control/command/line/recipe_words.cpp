@@ -5,7 +5,7 @@
 #include "base/diagnostic.h"
 #include "base/suggest.h"
 #include "base/terminal/console.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/ranks.h"
 #include "recipe/schema/key_lookup.h"
 
@@ -38,11 +38,11 @@ ResolvedRecipe resolved_aloud(const RecipeText& text) {
   return resolved;
 }
 
-void refuse_detached_machines(const std::optional<JoinedRank>& joined) {
-  if (joined)
+void refuse_detached_machines(const std::optional<LocalRanks>& ranks) {
+  if (ranks)
     throw Error(
         "command line: --detach starts all ranks of one machine; leave it out where "
-        "several machines or another launcher start them",
+        "several machines or an external launcher start them",
         ExitCode::bad_recipe);
 }
 
@@ -120,13 +120,13 @@ void MachineOptions::add_to(Arguments& arguments) {
           "75: run the same commands again.");
 }
 
-std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
-  const auto other = joined_here();
+std::optional<LocalRanks> MachineOptions::local_ranks(Words& overrides) const {
+  const auto other = external_rank();
   const bool names_a_machine = node_rank_ || !rdzv_endpoint_.empty();
   if (!nnodes_ && !nproc_per_node_ && !names_a_machine) return other;
   if (other)
     throw Error(
-        "command line: another launcher has started the ranks; leave out --nnodes, "
+        "command line: an external launcher has started the ranks; leave out --nnodes, "
         "--nproc-per-node, --node-rank and --rdzv-endpoint",
         ExitCode::bad_recipe);
   if (!nnodes_ && names_a_machine)
@@ -138,8 +138,8 @@ std::optional<JoinedRank> MachineOptions::joined(Words& overrides) const {
   // One of one needs no endpoint.
   if (machines.nnodes == 1 && machines.rdzv_endpoint.empty())
     machines.rdzv_endpoint = "localhost:1";
-  const JoinedRank joined = ranks_of_machine(machines);
-  if (machines.nnodes > 1) return joined;
+  const LocalRanks ranks = ranks_of_machine(machines);
+  if (machines.nnodes > 1) return ranks;
   if (nproc_per_node_) {
     std::erase_if(overrides, [](const std::string& word) {
       return word.starts_with("world_size=") || word.starts_with("parallelism.world_size=");

@@ -21,7 +21,7 @@ inline constexpr const char* kDetachHelp =
     "run in the background; return once training has started or failed to start";
 
 // Where several machines train together, each has a command of its own. Throws Error (wrong usage).
-void refuse_detached_machines(const std::optional<JoinedRank>& joined);
+void refuse_detached_machines(const std::optional<LocalRanks>& ranks);
 
 // Whether a word that is a command or a recipe means a recipe: it ends in .toml, or something lies
 // there. A folder counts too: that it is no recipe is a better answer than that it is no command.
@@ -63,9 +63,9 @@ class MachineOptions {
  public:
   void add_to(Arguments& arguments);
 
-  // The ranks of this machine; where no option is given, those that another launcher has started.
-  // More ranks on one machine only are a change of the recipe. Throws Error (wrong usage).
-  std::optional<JoinedRank> joined(Words& overrides) const;
+  // The ranks of this machine; where no option is given, those that an external launcher has
+  // started. More ranks on one machine only are a change of the recipe. Throws Error (wrong usage).
+  std::optional<LocalRanks> local_ranks(Words& overrides) const;
 
  private:
   std::optional<int64_t> nnodes_, nproc_per_node_, node_rank_;

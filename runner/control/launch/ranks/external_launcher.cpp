@@ -1,20 +1,18 @@
 #include "control/launch/ranks/external_launcher.h"
 
-#include <charconv>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/format_units.h"
 
 namespace exprun {
 namespace {
 
 // Where a socket can listen; port 0 is none.
 std::optional<uint16_t> port_in(std::string_view text) {
-  uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, port);
-  if (error != std::errc{} || stop != end || port == 0) return std::nullopt;
-  return port;
+  const auto port = parse_number<uint16_t>(text);
+  return port != 0 ? port : std::nullopt;
 }
 
 class Reader {
@@ -27,7 +25,7 @@ class Reader {
   }
   std::string text(const char* name) const {
     if (auto value = find(name)) return *value;
-    throw Error(std::string("launch: this is a rank of another launcher, but ") + name +
+    throw Error(std::string("launch: this is a rank of an external launcher, but ") + name +
                 " is not set");
   }
   int number(const char* name) const { return number_in(name, text(name)); }
@@ -44,10 +42,7 @@ class Reader {
 
  private:
   static int number_in(const char* name, const std::string& text) {
-    int value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc{} && stop == end && value >= 0) return value;
+    if (const auto value = parse_number<int>(text); value >= 0) return *value;
     throw Error(std::string("launch: ") + name + " must be a number, not '" + text + "'");
   }
 
@@ -62,42 +57,42 @@ uint16_t port_of(const std::string& job) {
   return static_cast<uint16_t>(15000 + hash % 15000);
 }
 
-void read_rendezvous_point(const Reader& read, JoinedRank& joined, const std::string& address,
+void read_rendezvous_point(const Reader& read, LocalRanks& ranks, const std::string& address,
                            const std::string& job) {
-  joined.address = read.find("MASTER_ADDR").value_or(address);
-  joined.port = read.find("MASTER_PORT") ? read.port("MASTER_PORT") : port_of(job);
-  joined.job = job;
+  ranks.address = read.find("MASTER_ADDR").value_or(address);
+  ranks.port = read.find("MASTER_PORT") ? read.port("MASTER_PORT") : port_of(job);
+  ranks.job = job;
 }
 
-JoinedRank of_torchrun(const Reader& read) {
-  JoinedRank joined;
-  joined.rank = read.number("RANK");
-  joined.world_size = read.number("WORLD_SIZE");
-  joined.local_rank = read.number("LOCAL_RANK", 0);
-  joined.address = read.text("MASTER_ADDR");
-  joined.port = read.port("MASTER_PORT");
-  joined.job = read.find("TORCHELASTIC_RUN_ID").value_or("");
-  joined.several_machines = read.number("LOCAL_WORLD_SIZE", joined.world_size) < joined.world_size;
-  joined.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  joined.restarts = read.number("TORCHELASTIC_RESTART_COUNT", 0);
-  return joined;
+LocalRanks of_torchrun(const Reader& read) {
+  LocalRanks ranks;
+  ranks.rank = read.number("RANK");
+  ranks.world_size = read.number("WORLD_SIZE");
+  ranks.local_rank = read.number("LOCAL_RANK", 0);
+  ranks.address = read.text("MASTER_ADDR");
+  ranks.port = read.port("MASTER_PORT");
+  ranks.job = read.find("TORCHELASTIC_RUN_ID").value_or("");
+  ranks.several_machines = read.number("LOCAL_WORLD_SIZE", ranks.world_size) < ranks.world_size;
+  ranks.store_is_served = read.find("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  ranks.restarts = read.number("TORCHELASTIC_RESTART_COUNT", 0);
+  return ranks;
 }
 
-JoinedRank of_mpirun(const Reader& read) {
-  JoinedRank joined;
-  joined.rank = read.number("OMPI_COMM_WORLD_RANK");
-  joined.world_size = read.number("OMPI_COMM_WORLD_SIZE");
-  joined.local_rank = read.number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
-  const int here = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", joined.world_size);
-  joined.several_machines = here < joined.world_size;
-  if (joined.several_machines && !read.find("MASTER_ADDR"))
+LocalRanks of_mpirun(const Reader& read) {
+  LocalRanks ranks;
+  ranks.rank = read.number("OMPI_COMM_WORLD_RANK");
+  ranks.world_size = read.number("OMPI_COMM_WORLD_SIZE");
+  ranks.local_rank = read.number("OMPI_COMM_WORLD_LOCAL_RANK", 0);
+  const int here = read.number("OMPI_COMM_WORLD_LOCAL_SIZE", ranks.world_size);
+  ranks.several_machines = here < ranks.world_size;
+  if (ranks.several_machines && !read.find("MASTER_ADDR"))
     throw Error(
         "launch: mpirun does not say where rank 0 is; give its host to all ranks: mpirun -x "
         "MASTER_ADDR=HOST");
   read_rendezvous_point(
-      read, joined, "127.0.0.1",
+      read, ranks, "127.0.0.1",
       read.find("PMIX_NAMESPACE").value_or(read.find("OMPI_MCA_ess_base_jobid").value_or("mpi")));
-  return joined;
+  return ranks;
 }
 
 // "node[03-05,9],other" -> "node03"
@@ -108,20 +103,20 @@ std::string first_host(const std::string& list) {
   return list.substr(0, end) + list.substr(end + 1, digits - end - 1);
 }
 
-JoinedRank of_srun(const Reader& read) {
-  JoinedRank joined;
-  joined.rank = read.number("SLURM_PROCID");
-  joined.world_size = read.number("SLURM_STEP_NUM_TASKS");
-  joined.local_rank = read.number("SLURM_LOCALID", 0);
-  joined.several_machines = read.number("SLURM_STEP_NUM_NODES", 1) > 1;
-  read_rendezvous_point(read, joined, first_host(read.text("SLURM_STEP_NODELIST")),
+LocalRanks of_srun(const Reader& read) {
+  LocalRanks ranks;
+  ranks.rank = read.number("SLURM_PROCID");
+  ranks.world_size = read.number("SLURM_STEP_NUM_TASKS");
+  ranks.local_rank = read.number("SLURM_LOCALID", 0);
+  ranks.several_machines = read.number("SLURM_STEP_NUM_NODES", 1) > 1;
+  read_rendezvous_point(read, ranks, first_host(read.text("SLURM_STEP_NODELIST")),
                         read.text("SLURM_JOB_ID") + "." + read.text("SLURM_STEP_ID"));
-  joined.restarts = read.number("SLURM_RESTART_COUNT", 0);
-  return joined;
+  ranks.restarts = read.number("SLURM_RESTART_COUNT", 0);
+  return ranks;
 }
 
 // A batch script has SLURM_PROCID too; only the tasks of srun have the numbers of a step.
-std::optional<JoinedRank> of_any(const Reader& read) {
+std::optional<LocalRanks> of_any(const Reader& read) {
   if (read.find("RANK") && read.find("WORLD_SIZE")) return of_torchrun(read);
   if (read.find("OMPI_COMM_WORLD_RANK")) return of_mpirun(read);
   if (read.find("SLURM_PROCID") && read.find("SLURM_STEP_NUM_TASKS")) return of_srun(read);
@@ -141,7 +136,7 @@ Error wrong_machines(const std::string& what) {
 
 }  // namespace
 
-JoinedRank ranks_of_machine(const Machines& machines) {
+LocalRanks ranks_of_machine(const Machines& machines) {
   const auto& [nnodes, nproc, node_rank, endpoint] = machines;
   if (nnodes > kMostRanks / nproc)
     throw wrong_machines("--nnodes times --nproc-per-node is more than " +
@@ -157,23 +152,27 @@ JoinedRank ranks_of_machine(const Machines& machines) {
     throw wrong_machines(
         "--rdzv-endpoint takes HOST:PORT of the machine with --node-rank=0, not '" + endpoint +
         "'");
-  JoinedRank joined;
-  joined.rank = static_cast<int>(node_rank * nproc);
-  joined.world_size = static_cast<int>(nnodes * nproc);
-  joined.ranks_here = static_cast<int>(nproc);
-  joined.restarts_here = true;
-  joined.several_machines = nnodes > 1;
-  joined.address = without_brackets(endpoint.substr(0, colon));
-  joined.port = *port;
-  return joined;
+  LocalRanks ranks;
+  ranks.rank = static_cast<int>(node_rank * nproc);
+  ranks.world_size = static_cast<int>(nnodes * nproc);
+  ranks.ranks_here = static_cast<int>(nproc);
+  ranks.restarts_here = true;
+  ranks.several_machines = nnodes > 1;
+  ranks.address = without_brackets(endpoint.substr(0, colon));
+  ranks.port = *port;
+  return ranks;
 }
 
-std::optional<JoinedRank> joined_rank(const Variables& variables) {
-  const auto joined = of_any(Reader(variables));
-  if (!joined || joined->world_size == 1) return std::nullopt;
-  if (joined->rank < joined->world_size) return joined;
-  throw Error("launch: rank " + std::to_string(joined->rank) + " of " +
-              std::to_string(joined->world_size) +
+std::optional<LocalRanks> external_rank() {
+  return external_rank([](const char* name) { return std::getenv(name); });
+}
+
+std::optional<LocalRanks> external_rank(const Variables& variables) {
+  const auto ranks = of_any(Reader(variables));
+  if (!ranks || ranks->world_size == 1) return std::nullopt;
+  if (ranks->rank < ranks->world_size) return ranks;
+  throw Error("launch: rank " + std::to_string(ranks->rank) + " of " +
+              std::to_string(ranks->world_size) +
               " ranks does not exist: ranks are numbered from 0");
 }
 

@@ -1,6 +1,6 @@
-// Ranks of a run whose other ranks are started elsewhere: one that another launcher has started
-// (torchrun, srun and mpirun say so in the environment), or those of one of several machines on
-// which the same command was given.
+// Which ranks of a run this process launches: all of them; one, where an external launcher has
+// started the command for each rank (torchrun, srun and mpirun say so in the environment); or those
+// of one machine, where the same command was given on several.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace exprun {
 
-struct JoinedRank {
+struct LocalRanks {
   int rank = 0, world_size = 1;
   int local_rank = 0;          // among those of its host
-  int ranks_here = 1;          // from `rank` on: this launcher's
-  bool restarts_here = false;  // whether this launcher starts them again, or the other one does
+  int ranks_here = 1;          // from `rank` on
+  bool restarts_here = false;  // whether this process restarts them, or the external launcher does
   bool several_machines = false;
 
   // Where the ranks meet. Rank 0 serves it, unless the launcher does.
@@ -27,8 +27,8 @@ struct JoinedRank {
 
   int restarts = 0;  // of all ranks, so far
 
-  // What the other launcher calls this job, where it says so: another job's ranks may meet at the
-  // same port.
+  // What the external launcher calls this job, where it says so: another job's ranks may meet at
+  // the same port.
   std::string job = {};
 
   // Of rank 0 that serves the meeting: where others see from the start that it will come, though an
@@ -38,9 +38,11 @@ struct JoinedRank {
 
 using Variables = std::function<const char*(const char*)>;
 
-// Nothing where no launcher is, or one with a single rank. Throws Error when a variable is missing
-// or makes no sense.
-std::optional<JoinedRank> joined_rank(const Variables& variables);
+// The rank of an external launcher that this process is, as its environment says; nothing where
+// none has started it, or one with a single rank. Throws Error when a variable is missing or makes
+// no sense.
+std::optional<LocalRanks> external_rank();
+std::optional<LocalRanks> external_rank(const Variables& variables);
 
 // As torchrun's options of these names say it.
 struct Machines {
@@ -50,6 +52,6 @@ struct Machines {
 };
 
 // The ranks of this machine. Throws Error (wrong usage).
-JoinedRank ranks_of_machine(const Machines& machines);
+LocalRanks ranks_of_machine(const Machines& machines);
 
 }  // namespace exprun

@@ -9,7 +9,7 @@ void add_option(ChildCommand& command, const std::string& option, const std::str
   command.words.push_back(value);
 }
 
-void add_place(ChildCommand& command, const JoinedRank& place) {
+void add_place(ChildCommand& command, const LocalRanks& place) {
   add_option(command, "--rank", std::to_string(place.rank));
   add_option(command, "--world-size", std::to_string(place.world_size));
   add_option(command, "--local-rank", std::to_string(place.local_rank));
@@ -17,11 +17,11 @@ void add_place(ChildCommand& command, const JoinedRank& place) {
   add_option(command, "--restarts", std::to_string(place.restarts));
   add_option(command, "--ranks-here", std::to_string(place.ranks_here));
   if (place.store_is_served) command.words.push_back("--rendezvous-served");
-  if (!place.restarts_here) command.words.push_back("--joined");
+  if (!place.restarts_here) command.words.push_back("--external-launcher");
   if (!place.job.empty()) add_option(command, "--job", place.job);
 }
 
-JoinedRank behind(JoinedRank first, int ranks) {
+LocalRanks behind(LocalRanks first, int ranks) {
   first.rank += ranks;
   first.local_rank += ranks;
   return first;
@@ -65,21 +65,21 @@ RecipeText with_world_size(RecipeText text, int ranks) {
   return text;
 }
 
-JoinedRank ranks_of_one_machine(int world_size) {
-  JoinedRank all;
+LocalRanks ranks_of_one_machine(int world_size) {
+  LocalRanks all;
   all.world_size = all.ranks_here = world_size;
   all.restarts_here = true;
   all.address = "127.0.0.1";
   return all;
 }
 
-ListeningSocket rendezvous_point_of(const JoinedRank& rank_0) {
+ListeningSocket rendezvous_point_of(const LocalRanks& rank_0) {
   if (rank_0.rendezvous_point && rank_0.rendezvous_point->fd)
     return std::move(*rank_0.rendezvous_point);
   return listen_on_all_interfaces(rank_0.port);
 }
 
-std::vector<ChildCommand> rank_commands(const ChildCommand& single, const JoinedRank& ranks,
+std::vector<ChildCommand> rank_commands(const ChildCommand& single, const LocalRanks& ranks,
                                         const ListeningSocket& rendezvous,
                                         const std::function<std::filesystem::path(int)>& log) {
   std::vector<ChildCommand> commands{single};
@@ -87,16 +87,11 @@ std::vector<ChildCommand> rank_commands(const ChildCommand& single, const Joined
   add_option(commands[0], "--rendezvous-fd", std::to_string(rendezvous.fd.get()));
   for (int rank = 1; rank < ranks.ranks_here; ++rank)
     commands.push_back(neighbour(single, log(rank)));
-  JoinedRank at = ranks;
+  LocalRanks at = ranks;
   at.port = rendezvous.port;
   for (int rank = 0; rank < ranks.ranks_here; ++rank)
     add_place(commands[static_cast<size_t>(rank)], behind(at, rank));
   return commands;
-}
-
-ChildCommand joined_command(ChildCommand single, const JoinedRank& joined) {
-  add_place(single, joined);
-  return single;
 }
 
 }  // namespace exprun

@@ -11,7 +11,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 #include "control/launch/run/which_run.h"
 #include "store/run_state.h"
 

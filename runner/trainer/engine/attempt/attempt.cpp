@@ -128,7 +128,7 @@ void report_to_others(Rendezvous& rendezvous, const std::exception& failure) try
 
 // Beside rank 0 the launcher sends a rank's whole output to this file; elsewhere it shows warnings.
 void keep_own_log(const RankPlace& place, const HandOver& hand_over) {
-  const bool is_beside_rank_0 = !place.joined && place.rank < place.ranks_here;
+  const bool is_beside_rank_0 = !place.external_launcher && place.rank < place.ranks_here;
   if (!is_beside_rank_0) keep_log(hand_over.folder.log(hand_over.attempt, place.rank).string());
 }
 

@@ -68,7 +68,7 @@ std::vector<int> missing_ranks(Rendezvous& rendezvous) {
                            std::to_string(place.port) + ": waited " +
                            std::to_string(place.handshake_timeout.count() / 1000) + " s for " +
                            listed(missing_ranks(rendezvous));
-  const bool by_people = !place.joined && place.ranks_here < place.world_size;
+  const bool by_people = !place.external_launcher && place.ranks_here < place.world_size;
   const ExitCode code = by_people ? ExitCode::preempted : ExitCode::lost_ranks;
   cancel_start(rendezvous, {code, text});
   throw Error(text, code);

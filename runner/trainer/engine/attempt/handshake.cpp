@@ -161,10 +161,11 @@ class Obstacle {
            (was_there_
                 ? "a process listened there, but sent nothing and has been gone for " + seconds
                 : "no process has listened there for " + seconds) +
-           (place_.joined ? "; if rank 0 has failed, its output says why; MASTER_ADDR and "
-                            "MASTER_PORT must point to its machine"
-                          : "; run the command on the machine with --node-rank=0, and run it "
-                            "again on this machine");
+           (place_.external_launcher
+                ? "; if rank 0 has failed, its output says why; MASTER_ADDR and "
+                  "MASTER_PORT must point to its machine"
+                : "; run the command on the machine with --node-rank=0, and run it "
+                  "again on this machine");
   }
 
   const RankPlace& place_;

@@ -19,8 +19,8 @@ namespace exprun {
 // one that listens does not send what it should, or the ranks there have begun without this one.
 std::unique_ptr<Rendezvous> join_rank_0(const RankPlace& place);
 
-// The same in the store of another launcher, after rank 0 has begun another round before there was
-// a decision in the present one.
+// The same in the store of an external launcher, after rank 0 has begun another round before there
+// was a decision in the present one.
 void join_next_round(Rendezvous& rendezvous);
 
 // What the ranks of one round send each other, as JSON under fixed keys of the rendezvous.

@@ -1,5 +1,5 @@
 // What a rank above 0 tells its launcher of rank 0's restarts, in the file that
-// control/launch/ranks/joined_launch.cpp reads.
+// control/launch/ranks/distributed_command.cpp reads.
 #pragma once
 
 #include "dist/rank_place.h"

@@ -1,4 +1,4 @@
-#include "control/launch/ranks/joined_launch.h"
+#include "control/launch/ranks/distributed_command.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ class AllowedRestarts {
 
   int fd() const { return file_.get(); }  // for the ranks
 
-  // Nothing if they have heard nothing, or are dismissed.
+  // Nothing if they have heard nothing, or are told to shut down.
   std::optional<Restarts> heard() const;
 
   void forget();  // before a restart
@@ -79,28 +79,28 @@ void AllowedRestarts::forget() {
 }
 
 // Where rank 0 is started elsewhere, and speaks there: only it says on what device they train.
-ChildCommand follower(const JoinedRank& joined, const OwnHash& recipe, LogLevel level) {
+ChildCommand follower(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level) {
   ChildCommand command{
       {able_trainer_program().string(), "--follow"}, trainer_environment(), {}, {}, {}};
-  add_place(command, joined);
+  add_place(command, ranks);
   if (recipe) add_option(command, "--recipe-hash", *recipe);
   command.words.push_back(level == LogLevel::debug ? "--verbose" : "--quiet");
   return command;
 }
 
 // Of one machine: its first rank says what rank 0 allows.
-std::vector<ChildCommand> followers(const JoinedRank& joined, const OwnHash& recipe, LogLevel level,
+std::vector<ChildCommand> followers(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level,
                                     const AllowedRestarts& allowed) {
   std::vector<ChildCommand> commands;
-  for (int rank = 0; rank < joined.ranks_here; ++rank)
-    commands.push_back(follower(behind(joined, rank), recipe, level));
+  for (int rank = 0; rank < ranks.ranks_here; ++rank)
+    commands.push_back(follower(behind(ranks, rank), recipe, level));
   add_option(commands[0], "--restarts-fd", std::to_string(allowed.fd()));
   commands[0].kept_fds.push_back(allowed.fd());
   return commands;
 }
 
 // A rank that fails has said why; one that a signal ends cannot.
-void show_death(const JoinedRank& first, const GroupEnd& end) {
+void show_death(const LocalRanks& first, const GroupEnd& end) {
   if (end.end.signal && !end.was_told_to_stop)
     log(LogLevel::error, "rank " + std::to_string(behind(first, static_cast<int>(end.child)).rank) +
                              ": " + signal_message(end.end));
@@ -108,29 +108,29 @@ void show_death(const JoinedRank& first, const GroupEnd& end) {
 
 }  // namespace
 
-void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level) {
-  ChildCommand command = follower(joined, recipe, level);
+void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level) {
+  ChildCommand command = follower(ranks, recipe, level);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   const std::vector<char*> argv = argv_of(command.words);
   ::execv(argv[0], argv.data());
   throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
 }
 
-int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level) {
-  log_info("launch: ranks " + std::to_string(joined.rank) + " to " +
-           std::to_string(joined.rank + joined.ranks_here - 1) + " of " +
-           std::to_string(joined.world_size) + "; waiting for rank 0 at " + joined.address + ":" +
-           std::to_string(joined.port));
+int follow_with_all(LocalRanks ranks, const OwnHash& recipe, LogLevel level) {
+  log_info("launch: ranks " + std::to_string(ranks.rank) + " to " +
+           std::to_string(ranks.rank + ranks.ranks_here - 1) + " of " +
+           std::to_string(ranks.world_size) + "; waiting for rank 0 at " + ranks.address + ":" +
+           std::to_string(ranks.port));
   const ForwardedSignals signals;
   for (AllowedRestarts allowed;; allowed.forget()) {
-    const GroupEnd end = run_children(followers(joined, recipe, level, allowed), signals);
-    show_death(joined, end);
+    const GroupEnd end = run_children(followers(ranks, recipe, level, allowed), signals);
+    show_death(ranks, end);
     const auto restarts = allowed.heard();
     if (!restarts || restarts->so_far >= restarts->most || end.was_told_to_stop ||
         !deserves_restart(end.end))
       return exit_status(end.end);
-    joined.restarts = restarts->so_far + 1;
-    log_warning("launch: restart " + std::to_string(joined.restarts) + " of " +
+    ranks.restarts = restarts->so_far + 1;
+    log_warning("launch: restart " + std::to_string(ranks.restarts) + " of " +
                 std::to_string(restarts->most) + " of all ranks");
   }
 }
@@ -144,12 +144,16 @@ constexpr std::chrono::seconds kComingBack{15};
 // An argument has at most 128 KiB.
 constexpr size_t kMostOfAReason = size_t{64} << 10;
 
-std::vector<std::string> shutdown_notice(const JoinedRank& joined, int exit_code,
+std::vector<std::string> shutdown_notice(const LocalRanks& ranks, int exit_code,
                                          const std::string& why, std::chrono::seconds patience) {
   ChildCommand command{
-      {trainer_program().string(), "--dismiss", std::to_string(exit_code)}, {}, {}, {}, {}};
+      {trainer_program().string(), "--shut-down-others", std::to_string(exit_code)},
+      {},
+      {},
+      {},
+      {}};
   if (!why.empty()) add_option(command, "--because", why.substr(0, kMostOfAReason));
-  add_place(command, joined);
+  add_place(command, ranks);
   add_option(command, "--meeting-seconds", std::to_string(patience.count()));
   return command.words;
 }
@@ -172,11 +176,11 @@ void release_workers(int signal) {
   }
 }
 
-void dismiss_within(std::chrono::seconds patience, const JoinedRank& joined, int exit_code,
-                    const std::string& why) {
+void shut_down_within(std::chrono::seconds patience, const LocalRanks& ranks, int exit_code,
+                      const std::string& why) {
   try {
-    if (joined.rendezvous_point) joined.rendezvous_point->fd = UniqueFd();
-    capture(shutdown_notice(joined, exit_code, why, patience), "");
+    if (ranks.rendezvous_point) ranks.rendezvous_point->fd = UniqueFd();
+    capture(shutdown_notice(ranks, exit_code, why, patience), "");
   } catch (const Error& error) {
     log_warning(error.what());
   }
@@ -184,16 +188,16 @@ void dismiss_within(std::chrono::seconds patience, const JoinedRank& joined, int
 
 }  // namespace
 
-void dismiss_others(const JoinedRank& joined, int exit_code, const std::string& why) {
-  dismiss_within(joined.store_is_served ? kStarting : kComing, joined, exit_code, why);
+void shut_down_others(const LocalRanks& ranks, int exit_code, const std::string& why) {
+  shut_down_within(ranks.store_is_served ? kStarting : kComing, ranks, exit_code, why);
 }
 
-void dismiss_restarted(const JoinedRank& joined, int exit_code, const std::string& why) {
+void shut_down_restarted(const LocalRanks& ranks, int exit_code, const std::string& why) {
   log_info("launch: the ranks of other machines are told that there will be no restart");
-  dismiss_within(kComingBack, joined, exit_code, why);
+  shut_down_within(kComingBack, ranks, exit_code, why);
 }
 
-void dismiss_others_when_stopped(const JoinedRank& joined) {
+void shut_down_others_when_stopped(const LocalRanks& ranks) {
   worker_releases = {WorkerRelease{SIGUSR2, ExitCode::preempted, {}, {}, {}},
                      WorkerRelease{SIGTERM, ExitCode::interrupted_term, {}, {}, {}},
                      WorkerRelease{SIGINT, ExitCode::interrupted_int, {}, {}, {}}};
@@ -203,7 +207,7 @@ void dismiss_others_when_stopped(const JoinedRank& joined) {
   sigemptyset(&action.sa_mask);
   for (WorkerRelease& worker_release : worker_releases) {
     worker_release.words =
-        shutdown_notice(joined, static_cast<int>(worker_release.code), "", kComing);
+        shutdown_notice(ranks, static_cast<int>(worker_release.code), "", kComing);
     worker_release.argv = argv_of(worker_release.words);
     ::sigaction(worker_release.signal, &action, &worker_release.former);
   }
@@ -216,37 +220,37 @@ void leave_signals_to_trainer() {
 
 namespace {
 
-using Perform = std::function<Performed(const std::optional<JoinedRank>&)>;
+using Perform = std::function<Performed(const std::optional<LocalRanks>&)>;
 
 // Before all else: a mistake in it shows itself at once, on every rank, and the others see that
 // rank 0 will come.
-JoinedRank with_rendezvous_point(JoinedRank joined) {
-  if (joined.store_is_served) return joined;
+LocalRanks with_rendezvous_point(LocalRanks ranks) {
+  if (ranks.store_is_served) return ranks;
   try {
-    addresses_of(joined.address);
-    if (joined.rank == 0)
-      joined.rendezvous_point =
-          std::make_shared<ListeningSocket>(listen_on_all_interfaces(joined.port));
-    return joined;
+    addresses_of(ranks.address);
+    if (ranks.rank == 0)
+      ranks.rendezvous_point =
+          std::make_shared<ListeningSocket>(listen_on_all_interfaces(ranks.port));
+    return ranks;
   } catch (const Error& error) {
     write_error_file(error.what());
     throw;
   }
 }
 
-int perform_as_rank_0(const JoinedRank& joined, const Perform& perform) {
-  dismiss_others_when_stopped(joined);
+int perform_as_rank_0(const LocalRanks& ranks, const Perform& perform) {
+  shut_down_others_when_stopped(ranks);
   try {
-    const Performed performed = perform(joined);
+    const Performed performed = perform(ranks);
     leave_signals_to_trainer();
-    if (!performed.trained) dismiss_others(joined, performed.exit_code, performed.why);
-    if (performed.others_wait) dismiss_restarted(joined, performed.exit_code, performed.why);
+    if (!performed.trained) shut_down_others(ranks, performed.exit_code, performed.why);
+    if (performed.others_wait) shut_down_restarted(ranks, performed.exit_code, performed.why);
     return performed.exit_code;
   } catch (const std::exception& error) {
     leave_signals_to_trainer();
     write_error_file(error.what());
     const int code = show_error(error);
-    dismiss_others(joined, code, error.what());
+    shut_down_others(ranks, code, error.what());
     return code;
   }
 }
@@ -257,46 +261,42 @@ Performed performed(const Launch& launched) {
   return {*launched.exit_code, true, launched.others_wait, launched.run.message};
 }
 
-std::optional<JoinedRank> joined_here() {
-  return joined_rank([](const char* name) { return std::getenv(name); });
-}
-
-void require_no_other_launcher(const std::string& command) {
-  if (const auto joined = joined_here())
+void require_no_external_launcher(const std::string& command) {
+  if (const auto ranks = external_rank())
     throw Error(
-        command + ": another launcher has started this command " +
-            std::to_string(joined->world_size) +
+        command + ": an external launcher has started this command " +
+            std::to_string(ranks->world_size) +
             " times, once per rank; start it once, without torchrun or mpirun, or with srun "
             "-n1, and set the number of ranks with parallelism.world_size",
         ExitCode::bad_recipe);
 }
 
 int perform_among_ranks(LogLevel level,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
-  return perform_among_ranks(level, joined_here(), perform);
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
+  return perform_among_ranks(level, external_rank(), perform);
 }
 
-int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
+int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
   return perform_among_ranks(
-      level, joined, [](const auto&) { return OwnHash(); }, perform);
+      level, ranks, [](const auto&) { return OwnHash(); }, perform);
 }
 
-int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
                         const OwnRecipeReader& own_recipe,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform) {
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
   end_when_preempted();
   outlive_readers();
-  if (!joined) return perform(joined).exit_code;
-  const JoinedRank met = with_rendezvous_point(*joined);
+  if (!ranks) return perform(ranks).exit_code;
+  const LocalRanks met = with_rendezvous_point(*ranks);
   if (met.rank > 0 && met.restarts_here) return follow_with_all(met, own_recipe(met), level);
   if (met.rank > 0) follow(met, own_recipe(met), level);
   return perform_as_rank_0(met, perform);
 }
 
-RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text) {
-  return joined ? with_world_size(std::move(text), joined->world_size)
-                : with_a_rank_a_gpu(std::move(text), gpu_offer());
+RecipeText with_world_size_of(const std::optional<LocalRanks>& ranks, RecipeText text) {
+  return ranks ? with_world_size(std::move(text), ranks->world_size)
+               : with_a_rank_a_gpu(std::move(text), gpu_offer());
 }
 
 void await_previous_attempt(bool restarted, const std::function<bool()>& run_is_free) {

@@ -1,5 +1,5 @@
-// A command that trains, which another launcher (torchrun, srun, mpirun) may have started once for
-// each rank: rank 0 performs it, the others become its trainers.
+// A command that trains, which an external launcher (torchrun, srun, mpirun) may have started once
+// for each rank, or people on each machine: rank 0 performs it, the others become its trainers.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ namespace exprun {
 using OwnHash = std::optional<std::string>;
 
 // This process becomes the trainer of a rank above 0. Throws Error when it cannot.
-[[noreturn]] void follow(const JoinedRank& joined, const OwnHash& recipe, LogLevel level);
+[[noreturn]] void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level);
 
 // The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
 // are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
-int follow_with_all(JoinedRank joined, const OwnHash& recipe, LogLevel level);
+int follow_with_all(LocalRanks ranks, const OwnHash& recipe, LogLevel level);
 
 struct Performed {
   int exit_code = 0;
@@ -40,29 +40,26 @@ Performed performed(const Launch& launched);  // with a trainer
 // Calls `perform` on rank 0, or where there are no ranks (with nothing then); ranks above 0 follow,
 // and ask `own_recipe`. However it ends, the reason is shown and no rank is left waiting. Returns
 // the exit code; without ranks, throws what `perform` throws.
-using OwnRecipeReader = std::function<OwnHash(const std::optional<JoinedRank>&)>;
-int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
+using OwnRecipeReader = std::function<OwnHash(const std::optional<LocalRanks>&)>;
+int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
                         const OwnRecipeReader& own_recipe,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
 
 // For commands that name no recipe.
-int perform_among_ranks(LogLevel level, const std::optional<JoinedRank>& joined,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
+int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
 
 // For commands that cannot run on several machines either.
 int perform_among_ranks(LogLevel level,
-                        const std::function<Performed(const std::optional<JoinedRank>&)>& perform);
-
-// The rank of this process, from the variables of the environment that launchers set.
-std::optional<JoinedRank> joined_here();
+                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
 
 // Before a command that starts runs of its own, one after another: under a launcher it would be
 // started once a rank, all at once. Throws Error that says how to do it.
-void require_no_other_launcher(const std::string& command);
+void require_no_external_launcher(const std::string& command);
 
 // The launcher of the ranks decides how many there are, whatever the recipe and the command say;
 // where none is, "auto" is one a GPU.
-RecipeText with_world_size_of(const std::optional<JoinedRank>& joined, RecipeText text);
+RecipeText with_world_size_of(const std::optional<LocalRanks>& ranks, RecipeText text);
 
 // Asks whether the run is free; a command that was started anew asks again for 40 s, until it is:
 // what is left of its earlier attempt may still be saving, or give no sign of life any more.
@@ -73,18 +70,18 @@ void await_previous_attempt(bool restarted, const std::function<bool()>& run_is_
 // The others, who wait for rank 0 or are just coming, end with this exit code, if they come in
 // time: within 5 s, but ten minutes where their launcher ends this process if they do not live.
 // `why`: of a failure, for people and for the files in which torchrun looks for it. Never throws.
-void dismiss_others(const JoinedRank& joined, int exit_code, const std::string& why);
+void shut_down_others(const LocalRanks& ranks, int exit_code, const std::string& why);
 
 // The same for those of other machines who have trained along, and are started again when they have
 // noticed that rank 0 is gone.
-void dismiss_restarted(const JoinedRank& joined, int exit_code, const std::string& why);
+void shut_down_restarted(const LocalRanks& ranks, int exit_code, const std::string& why);
 
 // The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
-// becomes the one that dismisses them, and ends with the signal's exit code.
-void dismiss_others_when_stopped(const JoinedRank& joined);
+// becomes the one that shuts them down, and ends with the signal's exit code.
+void shut_down_others_when_stopped(const LocalRanks& ranks);
 
 // From now on these signals do what they did before: a trainer takes them, and tells the others, or
-// one that dismisses them is under way.
+// one that shuts them down is under way.
 void leave_signals_to_trainer();
 
 // A stored run's recipe asks for the ranks of all machines that trained it last.

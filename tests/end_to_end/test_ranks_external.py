@@ -1,4 +1,4 @@
-"""Ranks that another launcher starts, told of it as torchrun does: what all of them do when one command is theirs."""
+"""Ranks that an external launcher starts, told of it as torchrun does: what all of them do when one command is theirs."""
 import fcntl
 import json
 import os
@@ -32,7 +32,7 @@ def follows(pid):
     return b"--follow" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
 
 
-class JoinedRanks(ExprunTest):
+class ExternalLauncher(ExprunTest):
     def start_rank(self, rank, port, *words, **variables):
         return self.start(*words, variables={"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
                                              "MASTER_PORT": str(port), **variables})
@@ -87,7 +87,7 @@ class JoinedRanks(ExprunTest):
                             r"dist: rank 1 on \S+: the program is [0-9a-f]{32} here and [0-9a-f]{32} on rank 0; "
                             "install the same exprun and LibTorch on all machines")
 
-    def test_rank_0_that_is_stopped_while_it_prepares_dismisses_the_others(self):
+    def test_rank_0_that_is_stopped_while_it_prepares_shuts_down_the_others(self):
         for number, code in ((signal.SIGUSR2, 75), (signal.SIGTERM, 143)):
             with self.subTest(number=number):
                 lock = self.hold_launches()
@@ -144,7 +144,7 @@ class JoinedRanks(ExprunTest):
     def test_a_sweep_is_not_started_once_a_rank_and_a_rerun_is_one_run(self):
         for rank in self.all_ranks("sweep", "tiny.toml", "lr=1e-3,1e-2"):
             self.assertEqual(rank.code, 2)
-            self.assertEqual(rank.err, "exprun: error: sweep: another launcher has started this command 2 times, once per "
+            self.assertEqual(rank.err, "exprun: error: sweep: an external launcher has started this command 2 times, once per "
                              "rank; start it once, without torchrun or mpirun, or with srun -n1, and set the number of "
                              "ranks with parallelism.world_size\n")
         self.assertFalse((self.folder / "runs").exists())
@@ -210,7 +210,7 @@ class JoinedRanks(ExprunTest):
         self.assertEqual(result.code, 1)
         self.assertEqual(result.err, f"exprun: error: socket: cannot listen on port {port}, where the ranks are to meet: "
                          "Address already in use; another job may have it: give all ranks another one, by --rdzv-endpoint "
-                         "or, under another launcher, MASTER_PORT\n")
+                         "or, under an external launcher, MASTER_PORT\n")
         self.assertFalse((self.folder / "runs").exists())
 
     def test_an_address_without_a_host_ends_every_rank_at_once(self):
@@ -219,7 +219,7 @@ class JoinedRanks(ExprunTest):
             self.assertEqual(result.code, 1)
             self.assertRegex(result.err, r"^exprun: error: network: the address of no-such-host.invalid is unknown "
                              r"\(.*\): give all ranks the name of rank 0's machine as others know it, or its address in "
-                             "numbers, by --rdzv-endpoint or, under another launcher, MASTER_ADDR\n$")
+                             "numbers, by --rdzv-endpoint or, under an external launcher, MASTER_ADDR\n$")
 
     def test_rank_0_that_connects_to_where_nobody_is_can_be_stopped(self):
         process = self.start_rank(0, free_port(), *WORDS, MASTER_ADDR="192.0.2.1")
