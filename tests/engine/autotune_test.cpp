@@ -18,7 +18,7 @@
 #include "engine/autotune/run_kernels.h"
 #include "engine/tiny_run.h"
 #include "kernels/activation.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"

@@ -19,7 +19,7 @@
 
 #include "engine/device/cpu_memory.h"
 #include "kernels/activation.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/instruction_set.h"
 #include "kernels/layer_norm.h"

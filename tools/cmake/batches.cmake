@@ -4,7 +4,7 @@
 option(EXPRUN_BATCHES "Compile sources of a folder in batches" ON)
 
 set(largest_batch 10)
-set(never_in_batches "/runner/trainer/(dataset|evaluation|kernels|model|optimizer|schedule)$")
+set(never_in_batches "/runner/trainer/(dataset|evaluation|kernels(/attention)?|model|optimizer|schedule)$")
 
 # A class of one source of a batch may have members of types that only this source knows.
 if(EXPRUN_BATCHES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -22,7 +22,7 @@
 #include "control/launch/weights/initial_weights.h"
 #include "control/launch/weights/weights_meaning.h"
 #include "control/report/plan.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "control/sweep/trials.h"
 #include "recipe/capacity.h"
 #include "recipe/paths.h"

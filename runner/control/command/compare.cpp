@@ -18,7 +18,7 @@
 #include "control/report/plot/run_curves.h"
 #include "control/report/plot/terminal_plot.h"
 #include "control/report/series_advice.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/value.h"
 
 namespace exprun {

@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/data/read/byte_stream.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -17,7 +17,7 @@
 #include "control/data/byte_progress.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/fetch/download.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

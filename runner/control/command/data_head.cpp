@@ -14,7 +14,7 @@
 #include "control/command/stored/trained_samples.h"
 #include "control/data/shard_contents.h"
 #include "control/data/shard_listing.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -13,7 +13,7 @@
 #include "control/data/prepared_set.h"
 #include "control/data/shard_contents.h"
 #include "control/data/shard_listing.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

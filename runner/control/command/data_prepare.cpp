@@ -8,7 +8,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/data/prepare.h"
 #include "control/data/prepare_text.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
 

@@ -16,7 +16,7 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run_device.h"
 #include "control/launch/trainer_program.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/paths.h"
 #include "store/run_state.h"
 

@@ -17,7 +17,7 @@
 #include "control/command/stored/recorded_evaluations.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/prepared_launch.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"

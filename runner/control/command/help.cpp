@@ -2,7 +2,7 @@
 #include "base/diagnostic.h"
 #include "control/command/command.h"
 #include "control/command/line/arguments.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

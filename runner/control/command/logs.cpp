@@ -13,7 +13,7 @@
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -1,7 +1,7 @@
 // exprun note RUN [TEXT]
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 

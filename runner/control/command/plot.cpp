@@ -14,7 +14,7 @@
 #include "control/report/plot/run_curves.h"
 #include "control/report/plot/svg.h"
 #include "control/report/plot/terminal_plot.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -12,7 +12,7 @@
 #include "control/command/report_rows.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/compare/report_columns.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "control/sweep/sweep_processes.h"
 
 namespace exprun {

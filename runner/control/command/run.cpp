@@ -17,7 +17,7 @@
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
 #include "control/report/run_details.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

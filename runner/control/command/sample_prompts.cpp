@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -8,7 +8,7 @@
 #include "control/command/command.h"
 #include "control/command/line/arguments.h"
 #include "control/report/schema_text.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/schema/key_synonyms.h"
 
 namespace exprun {

@@ -16,7 +16,7 @@
 #include "control/report/compare/report_columns.h"
 #include "control/report/compare/spread.h"
 #include "control/report/runs_table.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

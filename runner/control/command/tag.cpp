@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

@@ -15,7 +15,7 @@
 #include "control/launch/process/trainer_end.h"
 #include "control/launch/run/observed_run.h"
 #include "control/report/plot/run_curves.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "control/report/watch/dashboard.h"
 
 namespace exprun {

@@ -10,7 +10,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/schema.h"
 #include "recipe/schema/table_schema.h"

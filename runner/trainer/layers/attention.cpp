@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/attention.h"
-#include "kernels/decoding_attention.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/decoding_attention.h"
 
 namespace exprun {
 

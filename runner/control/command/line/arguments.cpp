@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "control/command/line/offer.h"
 #include "control/command/line/unknown_option.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 

@@ -7,8 +7,8 @@
 #include "base/diagnostic.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
+#include "control/report/standard_output.h"
 #include "control/report/table.h"
-#include "control/report/terminal.h"
 
 namespace exprun {
 

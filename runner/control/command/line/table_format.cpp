@@ -2,7 +2,7 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 

@@ -6,7 +6,7 @@
 
 #include "base/terminal/terminal.h"
 #include "base/utf8.h"
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 namespace exprun {
 namespace {

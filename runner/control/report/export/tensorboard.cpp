@@ -1,4 +1,4 @@
-#include "control/report/tensorboard.h"
+#include "control/report/export/tensorboard.h"
 
 #include <algorithm>
 #include <charconv>

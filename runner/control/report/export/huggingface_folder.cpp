@@ -1,4 +1,4 @@
-#include "control/report/huggingface_folder.h"
+#include "control/report/export/huggingface_folder.h"
 
 #include <algorithm>
 #include <map>

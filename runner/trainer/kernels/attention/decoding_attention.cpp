@@ -1,4 +1,4 @@
-#include "kernels/decoding_attention.h"
+#include "kernels/attention/decoding_attention.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -12,7 +12,7 @@
 #include "kernels/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/decoding_attention.cpp"
+#define HWY_TARGET_INCLUDE "kernels/attention/decoding_attention.cpp"
 #include "hwy/foreach_target.h"
 //
 #include "kernels/matrix-inl.h"

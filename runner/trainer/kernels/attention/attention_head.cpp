@@ -1,10 +1,10 @@
-#include "kernels/attention_head.h"
+#include "kernels/attention/attention_head.h"
 
 #include <algorithm>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/attention_head.cpp"
+#define HWY_TARGET_INCLUDE "kernels/attention/attention_head.cpp"
 #include "hwy/foreach_target.h"
 //
 #include "kernels/matrix-inl.h"

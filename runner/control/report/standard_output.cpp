@@ -1,4 +1,4 @@
-#include "control/report/terminal.h"
+#include "control/report/standard_output.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/attention_head.h"
+#include "kernels/attention/attention_head.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"
 #include "kernels/kernel_choice.h"
