@@ -15,10 +15,8 @@
 #include "base/machine/network.h"
 #include "base/terminal/terminal.h"
 #include "control/launch/process/trainer_end.h"
-#include "control/launch/ranks/ranks.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
-#include "control/launch/run_device.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/live_table.h"
@@ -126,14 +124,15 @@ class Scheduler {
         account(trial, standing(store_, folder_, trial), News::yes);
         continue;
       }
-      const size_t gpus = gpus_for(trial);
-      auto slot = slots_.take(gpus, threads_for(trial, which, gpus));
+      const RecipeText text = text_in_slot(trial, options_.jobs);
+      const SlotNeeds needs = needs_of(trial, text, continued_folder(which));
+      auto slot = slots_.take(needs.gpus, needs.threads);
       if (!slot) {
-        if (running_.empty()) say_that_it_waits(trial, gpus);
+        if (running_.empty()) say_that_it_waits(trial, needs.gpus);
         return withdraw_promotion();
       }
       waiting_.pop_front();
-      start(trial, which, std::move(*slot));
+      start(trial, text, which, std::move(*slot));
     }
   }
 
@@ -149,42 +148,14 @@ class Scheduler {
     return may_start(which, options_.retry_failed && !tried_.contains(trial.number));
   }
 
-  // "auto" ranks are one a GPU, of those that are this trial's share.
-  RecipeText text_for(const Trial& trial) const {
-    GpuOffer offer = gpu_offer();
-    if (options_.jobs > 1 && !offer.gpus.empty())
-      offer.gpus.resize(std::max<size_t>(1, offer.gpus.size() / options_.jobs));
-    return with_a_rank_a_gpu(trial.text, offer);
-  }
-
-  size_t gpus_for(const Trial& trial) const {
-    if (!gpu_offer().is_usable() ||
-        trial.resolved.section("run").get<std::string>("device") == "cpu")
-      return 0;
-    return static_cast<size_t>(world_size(resolve(text_for(trial))));
-  }
-
-  // Of all its ranks: a run goes on with as many as it began with, whatever the cores of a trial
-  // are now. 1 where they follow from the cores, and where GPUs compute.
-  size_t threads_for(const Trial& trial, const WhichRun& which, size_t gpus) const {
-    if (gpus > 0) return 1;
-    const int ranks = world_size(trial.resolved);
-    if (which.run && continues(which))
-      if (const auto kept = kept_threads(folder_.run(which.run->folder));
-          kept && kept->world_size == ranks)
-        return static_cast<size_t>(kept->threads * ranks);
-    const auto* const asked = trial.resolved.find("run.threads")->as<int64_t>();
-    return asked ? static_cast<size_t>(*asked * ranks) : 1;
-  }
-
-  void start(const Trial& trial, const WhichRun& which, Slot slot) {
+  void start(const Trial& trial, const RecipeText& text, const WhichRun& which, Slot slot) {
     tried_.insert(trial.number);
     // A terminal shows it in the table.
     if (!has_progress_line()) messages_.say(trial, continues(which) ? "continued" : "started");
     if (slot.trials > 1 && continues(which))
       messages_.say(trial, "uses as many threads as before, so fewer trials run beside it");
-    TrialRequest request{text_for(trial), sweep_,        trial.number, options_.command_line, {},
-                         false,           options_.level};
+    TrialRequest request{text, sweep_, trial.number,  options_.command_line,
+                         {},   false,  options_.level};
     request.continues_pruned = is_pruned(which) && continues(which);
     if (which.run && !continues(which)) request.instead_of = which.run->id;
     try {
@@ -205,6 +176,10 @@ class Scheduler {
   bool continues(const WhichRun& which) const {
     return (which.decision == Decision::continue_run || is_pruned(which)) &&
            has_folder(folder_, which.run->folder);
+  }
+
+  std::optional<RunFolder> continued_folder(const WhichRun& which) const {
+    return continues(which) ? std::optional(folder_.run(which.run->folder)) : std::nullopt;
   }
 
   // Trials that are no longer worth going on with are told to save and end.

@@ -8,6 +8,7 @@
 #include "base/files/file_lock.h"
 #include "base/hash.h"
 #include "base/machine/processor.h"
+#include "control/launch/ranks/ranks.h"
 #include "control/launch/run_device.h"
 
 namespace exprun {
@@ -33,6 +34,25 @@ SlotMachine slot_machine() {
   if (gpu_offer().is_usable())
     for (const Gpu& gpu : gpu_offer().gpus) machine.gpus.push_back(gpu.uuid);
   return machine;
+}
+
+RecipeText text_in_slot(const Trial& trial, size_t jobs) {
+  GpuOffer offer = gpu_offer();
+  if (jobs > 1 && !offer.gpus.empty())
+    offer.gpus.resize(std::max<size_t>(1, offer.gpus.size() / jobs));
+  return with_a_rank_a_gpu(trial.text, offer);
+}
+
+SlotNeeds needs_of(const Trial& trial, const RecipeText& text,
+                   const std::optional<RunFolder>& continued) {
+  if (gpu_offer().is_usable() && trial.resolved.section("run").get<std::string>("device") != "cpu")
+    return {static_cast<size_t>(world_size(resolve(text))), 1};
+  const int ranks = world_size(trial.resolved);
+  if (const auto kept = continued ? kept_threads(*continued) : std::nullopt;
+      kept && kept->world_size == ranks)
+    return {0, static_cast<size_t>(kept->threads * ranks)};
+  const auto* const asked = trial.resolved.find("run.threads")->as<int64_t>();
+  return {0, asked ? static_cast<size_t>(*asked * ranks) : 1};
 }
 
 Slots::Slots(SlotMachine machine, size_t jobs, const std::filesystem::path& lock_file)

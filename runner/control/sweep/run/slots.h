@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "base/files/run_folder.h"
+#include "control/sweep/trials.h"
 
 namespace exprun {
 
@@ -18,6 +20,19 @@ struct SlotMachine {
 };
 
 SlotMachine slot_machine();
+
+// "auto" ranks are one a GPU, of those that are the share of one of `jobs` trials.
+RecipeText text_in_slot(const Trial& trial, size_t jobs);
+
+struct SlotNeeds {
+  size_t gpus = 0;
+  size_t threads = 1;  // of all its ranks; 1 where they follow from its cores, and on GPUs
+};
+
+// `text`: of the trial in its slot; `continued`: a run goes on with as many threads as it began
+// with, whatever the cores of a trial are now.
+SlotNeeds needs_of(const Trial& trial, const RecipeText& text,
+                   const std::optional<RunFolder>& continued);
 
 // What one trial holds.
 struct Slot {
