@@ -1,25 +1,25 @@
 #include "store/annotations.h"
 
 #include "base/clock.h"
-#include "store/store_impl.h"
+#include "store/database/connection.h"
+#include "store/store.h"
 
 namespace exprun {
 
 void Store::add_note(int64_t run, const std::string& text) {
-  Connection& connection = *impl_->connection;
-  connection.write("note something in", Connection::Durability::written, [&] {
-    Query(connection, "INSERT INTO note (run, time_ms, text) VALUES (?, ?, ?)", run, now_ms(), text)
+  connection_->write("note something in", Connection::Durability::written, [&] {
+    Query(*connection_, "INSERT INTO note (run, time_ms, text) VALUES (?, ?, ?)", run, now_ms(),
+          text)
         .run();
   });
 }
 
 std::vector<NoteRow> Store::notes(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<NoteRow> rows;
-    Query query(connection, "SELECT time_ms, text FROM note WHERE run = ? ORDER BY id", run);
-    while (query.step()) rows.push_back({query.integer(0), query.text(1)});
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, "SELECT time_ms, text FROM note WHERE run = ? ORDER BY id", run)
+        .rows([](Query& row) {
+          return NoteRow{row.integer(0), row.text(1)};
+        });
   });
 }
 
@@ -28,25 +28,19 @@ void insert_tag(Connection& connection, int64_t run, const std::string& name) {
 }
 
 void Store::add_tag(int64_t run, const std::string& name) {
-  Connection& connection = *impl_->connection;
-  connection.write("tag a run in", Connection::Durability::written,
-                   [&] { insert_tag(connection, run, name); });
+  connection_->write("tag a run in", Connection::Durability::written,
+                     [&] { insert_tag(*connection_, run, name); });
 }
 
 bool Store::remove_tag(int64_t run, const std::string& name) {
-  Connection& connection = *impl_->connection;
-  return connection.write("remove a tag from", Connection::Durability::written, [&] {
-    return Query(connection, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 1;
+  return connection_->write("remove a tag from", Connection::Durability::written, [&] {
+    return Query(*connection_, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 1;
   });
 }
 
 std::vector<std::string> Store::tags(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<std::string> names;
-    Query query(connection, "SELECT name FROM tag WHERE run = ? ORDER BY name", run);
-    while (query.step()) names.push_back(query.text(0));
-    return names;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, "SELECT name FROM tag WHERE run = ? ORDER BY name", run).texts();
   });
 }
 

@@ -7,7 +7,7 @@
 #include "store/metrics/series.h"
 #include "store/rows.h"
 #include "store/run_state.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -41,6 +41,17 @@ AttemptRow read_attempt(Query& query) {
   return row;
 }
 
+// Ends the attempt of `row` as the row says, if it is recorded as running. Returns whether it was.
+bool end_as_observed(Connection& connection, const RunRow& row) {
+  return Query(connection,
+               "UPDATE attempt SET state = ?3, ended_ms = max(coalesce(?4, 0), last_beat_ms), "
+               "exit_code = ?5, signal = ?6, message = ?7 "
+               "WHERE run = ?1 AND attempt = ?2 AND state = 'running'",
+               row.id, row.attempt, to_string(row.state), row.ended_ms, row.exit_code, row.signal,
+               row.message)
+             .run() == 1;
+}
+
 }  // namespace
 
 void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_t from_step,
@@ -58,16 +69,6 @@ void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_
   keep_attempt_blob(connection, run, attempt, "diff", provenance.git_diff);
 }
 
-bool end_as_observed(Connection& connection, const RunRow& row) {
-  return Query(connection,
-               "UPDATE attempt SET state = ?3, ended_ms = max(coalesce(?4, 0), last_beat_ms), "
-               "exit_code = ?5, signal = ?6, message = ?7 "
-               "WHERE run = ?1 AND attempt = ?2 AND state = 'running'",
-               row.id, row.attempt, to_string(row.state), row.ended_ms, row.exit_code, row.signal,
-               row.message)
-             .run() == 1;
-}
-
 // In one write, so that nobody begins another attempt in between.
 bool end_if_current(Connection& connection, const RunRow& ended) {
   return connection.write("record the end of a run in", Connection::Durability::synced, [&] {
@@ -79,32 +80,30 @@ bool end_if_current(Connection& connection, const RunRow& ended) {
 // Whoever begins an attempt holds the lock, so the one before is over.
 int64_t Store::begin_attempt(int64_t run, int64_t from_step, const Provenance& provenance,
                              const std::optional<ChangedRecipe>& changed) {
-  Connection& connection = *impl_->connection;
   const auto kept =
-      connection.guarded("read", [&] { return KeptSummaries(connection, run, from_step); });
-  return connection.write("record an attempt in", Connection::Durability::synced, [&] {
+      connection_->guarded("read", [&] { return KeptSummaries(*connection_, run, from_step); });
+  return connection_->write("record an attempt in", Connection::Durability::synced, [&] {
     RunRow before;
     before.id = run;
-    before.attempt = current_attempt(connection, run);
+    before.attempt = current_attempt(*connection_, run);
     before.state = RunState::crashed;
     before.message = kCrashMessage;
-    end_as_observed(connection, before);
-    archive_after(connection, run, from_step, kept);
-    if (changed) change_recipe(connection, run, before.attempt, *changed);
-    insert_attempt(connection, run, before.attempt + 1, from_step, provenance, now_ms());
-    Query(connection, "UPDATE run SET attempt = ? WHERE id = ?", before.attempt + 1, run).run();
+    end_as_observed(*connection_, before);
+    archive_after(*connection_, run, from_step, kept);
+    if (changed) change_recipe(*connection_, run, before.attempt, *changed);
+    insert_attempt(*connection_, run, before.attempt + 1, from_step, provenance, now_ms());
+    Query(*connection_, "UPDATE run SET attempt = ? WHERE id = ?", before.attempt + 1, run).run();
     return before.attempt + 1;
   });
 }
 
 void Store::roll_back(int64_t run, int64_t step) {
-  Connection& connection = *impl_->connection;
   const auto kept =
-      connection.guarded("read", [&] { return KeptSummaries(connection, run, step); });
-  connection.write("record a rollback in", Connection::Durability::written, [&] {
-    archive_after(connection, run, step, kept);
-    Query(connection, "UPDATE attempt SET last_step = ? WHERE run = ? AND attempt = ?", step, run,
-          current_attempt(connection, run))
+      connection_->guarded("read", [&] { return KeptSummaries(*connection_, run, step); });
+  connection_->write("record a rollback in", Connection::Durability::written, [&] {
+    archive_after(*connection_, run, step, kept);
+    Query(*connection_, "UPDATE attempt SET last_step = ? WHERE run = ? AND attempt = ?", step, run,
+          current_attempt(*connection_, run))
         .run();
   });
 }
@@ -113,13 +112,12 @@ void Store::roll_back(int64_t run, int64_t step) {
 // saw is the truth, so it replaces any earlier end.
 void Store::end_attempt(int64_t run, RunState state, std::optional<int> exit_code,
                         std::optional<int> signal, const std::string& message) {
-  Connection& connection = *impl_->connection;
-  connection.write("record the end of a run in", Connection::Durability::synced, [&] {
-    Query(connection,
+  connection_->write("record the end of a run in", Connection::Durability::synced, [&] {
+    Query(*connection_,
           "UPDATE attempt SET state = ?3, ended_ms = max(?4, last_beat_ms), "
           "last_beat_ms = max(?4, last_beat_ms), exit_code = ?5, "
           "signal = ?6, message = ?7 WHERE run = ?1 AND attempt = ?2",
-          run, current_attempt(connection, run), to_string(state), now_ms(), exit_code, signal,
+          run, current_attempt(*connection_, run), to_string(state), now_ms(), exit_code, signal,
           message)
         .run();
   });
@@ -127,42 +125,39 @@ void Store::end_attempt(int64_t run, RunState state, std::optional<int> exit_cod
 
 bool Store::reconcile_state(const RunRow& row) {
   if (row.state != RunState::running) return false;
-  Connection& connection = *impl_->connection;
-  const RunRow ended = as_observed(row, folder_of(connection.file()));
+  const RunRow ended = as_observed(row, folder_of(connection_->file()));
   if (ended.state == RunState::running) return false;
-  return end_if_current(connection, ended);
+  return end_if_current(*connection_, ended);
 }
 
 bool Store::give_up(RunRow row, const std::string& message) {
   if (row.state != RunState::running || !on_another_host(row)) return false;
   row.state = RunState::crashed;
   row.message = message;
-  return end_if_current(*impl_->connection, row);
+  return end_if_current(*connection_, row);
 }
 
 void Store::reconcile_all() {
-  Connection& connection = *impl_->connection;
-  const auto running = connection.guarded("read", [&] {
-    return select_runs(connection, "WHERE run IN (SELECT run FROM attempt WHERE ended_ms IS NULL)");
+  const auto running = connection_->guarded("read", [&] {
+    return select_runs(*connection_,
+                       "WHERE run IN (SELECT run FROM attempt WHERE ended_ms IS NULL)");
   });
   for (const RunRow& row : running) reconcile_state(row);
 }
 
 std::vector<AttemptRow> Store::attempts(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<AttemptRow> rows;
-    Query query(connection,
-                "SELECT run, attempt, from_step, last_step, state, started_ms, ended_ms, "
-                "exit_code, signal, message, host, version, git_commit, git_dirty, "
-                "coalesce((SELECT b.content FROM attempt_blob AS l JOIN blob AS b ON b.id = l.blob "
-                "          WHERE l.run = a.run AND l.attempt >= a.attempt AND l.kind = "
-                "'recipe_hash' ORDER BY l.attempt LIMIT 1), "
-                "         (SELECT recipe_hash FROM run AS r WHERE r.id = a.run)) "
-                "FROM attempt AS a WHERE run = ? ORDER BY attempt",
-                run);
-    while (query.step()) rows.push_back(read_attempt(query));
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(
+               *connection_,
+               "SELECT run, attempt, from_step, last_step, state, started_ms, ended_ms, "
+               "exit_code, signal, message, host, version, git_commit, git_dirty, "
+               "coalesce((SELECT b.content FROM attempt_blob AS l JOIN blob AS b ON b.id = l.blob "
+               "          WHERE l.run = a.run AND l.attempt >= a.attempt AND l.kind = "
+               "'recipe_hash' ORDER BY l.attempt LIMIT 1), "
+               "         (SELECT recipe_hash FROM run AS r WHERE r.id = a.run)) "
+               "FROM attempt AS a WHERE run = ? ORDER BY attempt",
+               run)
+        .rows(read_attempt);
   });
 }
 
@@ -195,9 +190,8 @@ void archive_after(Connection& connection, int64_t run, int64_t from_step,
 // can be used.
 
 void Store::record_checkpoint(const CheckpointRow& checkpoint) {
-  Connection& connection = *impl_->connection;
-  connection.write("record a checkpoint in", Connection::Durability::synced, [&] {
-    Query(connection,
+  connection_->write("record a checkpoint in", Connection::Durability::synced, [&] {
+    Query(*connection_,
           "INSERT OR REPLACE INTO checkpoint (run, step, attempt, bytes, written_ms, folder) "
           "VALUES (?, ?, ?, ?, ?, ?)",
           checkpoint.run, checkpoint.step, checkpoint.attempt, checkpoint.bytes,
@@ -207,32 +201,27 @@ void Store::record_checkpoint(const CheckpointRow& checkpoint) {
 }
 
 void Store::forget_checkpoint(int64_t run, int64_t step) {
-  Connection& connection = *impl_->connection;
-  connection.write("forget a checkpoint in", Connection::Durability::written, [&] {
-    Query(connection, "DELETE FROM checkpoint WHERE run = ? AND step = ?", run, step).run();
+  connection_->write("forget a checkpoint in", Connection::Durability::written, [&] {
+    Query(*connection_, "DELETE FROM checkpoint WHERE run = ? AND step = ?", run, step).run();
   });
 }
 
 std::vector<CheckpointRow> Store::checkpoints(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<CheckpointRow> rows;
-    Query query(connection,
-                "SELECT run, step, attempt, bytes, written_ms, folder FROM checkpoint "
-                "WHERE run = ? ORDER BY step",
-                run);
-    while (query.step()) {
-      rows.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3),
-                      query.integer(4), query.text(5)});
-    }
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_,
+                 "SELECT run, step, attempt, bytes, written_ms, folder FROM checkpoint "
+                 "WHERE run = ? ORDER BY step",
+                 run)
+        .rows([](Query& row) {
+          return CheckpointRow{row.integer(0), row.integer(1), row.integer(2),
+                               row.integer(3), row.integer(4), row.text(5)};
+        });
   });
 }
 
 void Store::record_event(const EventRow& event) {
-  Connection& connection = *impl_->connection;
-  connection.write("record an event in", Connection::Durability::written, [&] {
-    Query(connection,
+  connection_->write("record an event in", Connection::Durability::written, [&] {
+    Query(*connection_,
           "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
           "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
           event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
@@ -242,18 +231,15 @@ void Store::record_event(const EventRow& event) {
 }
 
 std::vector<EventRow> Store::events(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<EventRow> rows;
-    Query query(connection,
-                "SELECT run, time_ms, level, kind, text, attempt FROM event WHERE run = ? "
-                "ORDER BY id",
-                run);
-    while (query.step()) {
-      rows.push_back({query.integer(0), query.integer(1), query.text(2), query.text(3),
-                      query.text(4), query.integer(5)});
-    }
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_,
+                 "SELECT run, time_ms, level, kind, text, attempt FROM event WHERE run = ? "
+                 "ORDER BY id",
+                 run)
+        .rows([](Query& row) {
+          return EventRow{row.integer(0), row.integer(1), row.text(2),
+                          row.text(3),    row.text(4),    row.integer(5)};
+        });
   });
 }
 

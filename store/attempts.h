@@ -18,9 +18,6 @@ void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_
 void change_recipe(Connection& connection, int64_t run, int64_t last_attempt,
                    const ChangedRecipe& changed);
 
-// Ends the attempt of `row` as the row says, if it is recorded as running. Returns whether it was.
-bool end_as_observed(Connection& connection, const RunRow& row);
-
 // Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
 // the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.
 // `kept` is of the same run and step, read before the transaction.

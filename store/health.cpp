@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "store/database/connection.h"
 #include "store/database/open.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -84,23 +84,22 @@ uintmax_t size_of(const std::string& file) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> Store::health() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("check", [&] {
-    const std::string sound = integrity(connection);
+  return connection_->guarded("check", [&] {
+    const std::string sound = integrity(*connection_);
     return std::vector<std::pair<std::string, std::string>>{
-        {"store", connection.file().string()},
+        {"store", connection_->file().string()},
         {"sqlite", sqlite3_libversion()},
-        {"format", first_value(connection, "PRAGMA user_version")},
-        {"file_system", place(connection)},
-        {"journal_mode", first_value(connection, "PRAGMA journal_mode")},
-        {"wal_bytes", std::to_string(size_of(connection.file().string() + "-wal"))},
-        {"runs", first_value(connection, "SELECT count(*) FROM run")},
+        {"format", first_value(*connection_, "PRAGMA user_version")},
+        {"file_system", place(*connection_)},
+        {"journal_mode", first_value(*connection_, "PRAGMA journal_mode")},
+        {"wal_bytes", std::to_string(size_of(connection_->file().string() + "-wal"))},
+        {"runs", first_value(*connection_, "SELECT count(*) FROM run")},
         {"removed_runs",
-         first_value(connection, "SELECT count(*) FROM run WHERE removed_ms IS NOT NULL")},
+         first_value(*connection_, "SELECT count(*) FROM run WHERE removed_ms IS NOT NULL")},
         {"recorded_as_running",
-         first_value(connection, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
-        {"bytes", std::to_string(std::filesystem::file_size(connection.file()))},
-        {"values", sound == "ok" ? value_health(connection) : "not looked at"},
+         first_value(*connection_, "SELECT count(*) FROM attempt WHERE ended_ms IS NULL")},
+        {"bytes", std::to_string(std::filesystem::file_size(connection_->file()))},
+        {"values", sound == "ok" ? value_health(*connection_) : "not looked at"},
         {"integrity", sound},
     };
   });

@@ -12,7 +12,7 @@
 #include "store/database/open.h"
 #include "store/metrics/series.h"
 #include "store/rows.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -369,9 +369,9 @@ void copy_evaluations(Connection& connection, int64_t theirs, int64_t ours) {
            "kind = 'evaluation' AND NOT EXISTS (SELECT 1 FROM " + series_in("t") +
                " AS named WHERE named.value IN " + differing + ")");
   if (connection.database().getTotalChanges() == before) return;
-  std::vector<int64_t> changed;
-  Query query(connection, "SELECT id FROM main.series WHERE run = ? AND name LIKE 'eval/%'", ours);
-  while (query.step()) changed.push_back(query.integer(0));
+  const auto changed =
+      Query(connection, "SELECT id FROM main.series WHERE run = ? AND name LIKE 'eval/%'", ours)
+          .integers();
   for (const int64_t series : changed) recompute_summary(connection, series);
 }
 
@@ -411,12 +411,10 @@ bool merge_run(Connection& connection, Connection& other, const Standing& theirs
 // As removed ones, so that their trials do not wait to be run.
 void copy_removed_runs_of_trials(Connection& connection, Connection& other) {
   const auto uids = connection.guarded("read", [&] {
-    std::vector<std::string> found;
-    Query query(connection,
-                "SELECT uid FROM other.run WHERE removed_ms IS NOT NULL AND purging = 0 AND id IN "
-                "(SELECT run FROM other.trial) AND uid NOT IN (SELECT uid FROM main.run)");
-    while (query.step()) found.push_back(query.text(0));
-    return found;
+    return Query(connection,
+                 "SELECT uid FROM other.run WHERE removed_ms IS NOT NULL AND purging = 0 AND id IN "
+                 "(SELECT run FROM other.trial) AND uid NOT IN (SELECT uid FROM main.run)")
+        .texts();
   });
   for (const std::string& uid : uids)
     if (const auto theirs =
@@ -428,38 +426,38 @@ void copy_removed_runs_of_trials(Connection& connection, Connection& other) {
 
 Store::Merged Store::merge(const std::filesystem::path& other,
                            const std::function<bool(const RunRow&)>& is_running) {
-  Connection& connection = *impl_->connection;
   std::error_code ignored;
-  if (std::filesystem::equivalent(other, connection.file(), ignored))
+  if (std::filesystem::equivalent(other, connection_->file(), ignored))
     throw store_error("merge", other, "it is this store itself");
   const Store source(other, Access::read_only);  // says what is wrong with it, and migrates it
-  const Attached attached(connection, *source.impl_->connection);
-  copy_sweeps(connection);
+  const Attached attached(*connection_, *source.connection_);
+  copy_sweeps(*connection_);
   Merged merged;
   std::vector<RunRow> rows = source.runs();
   std::ranges::reverse(rows);  // ids go up with time here too
   for (const RunRow& row : rows) {
-    const auto [theirs, ours] = connection.guarded("read", [&] {
-      return std::pair(standing(connection, "other", row.uid),
-                       standing(connection, "main", row.uid));
+    const auto [theirs, ours] = connection_->guarded("read", [&] {
+      return std::pair(standing(*connection_, "other", row.uid),
+                       standing(*connection_, "main", row.uid));
     });
     if (!theirs) continue;  // purged meanwhile
     const auto leave_out = [&](const char* why) {
       merged.kept_out.push_back(row.folder + ": " + why);
-      if (ours) copy_additions(connection, theirs->id, ours->id);
+      if (ours) copy_additions(*connection_, theirs->id, ours->id);
     };
     if (row.state == RunState::running && is_running(row)) {
       leave_out("it is still running");
-    } else if (ours && ours->attempt <= theirs->attempt &&
-               !connection.guarded("read", [&] { return continues(connection, *theirs, *ours); })) {
+    } else if (ours && ours->attempt <= theirs->attempt && !connection_->guarded("read", [&] {
+                 return continues(*connection_, *theirs, *ours);
+               })) {
       leave_out("it was continued separately in both stores");
     } else {
-      const bool changed = merge_run(connection, *source.impl_->connection, *theirs, ours);
+      const bool changed = merge_run(*connection_, *source.connection_, *theirs, ours);
       ++(!ours ? merged.added : changed ? merged.updated : merged.unchanged);
     }
   }
-  copy_removed_runs_of_trials(connection, *source.impl_->connection);
-  copy_sweeps(connection);
+  copy_removed_runs_of_trials(*connection_, *source.connection_);
+  copy_sweeps(*connection_);
   return merged;
 }
 

@@ -1,7 +1,8 @@
 // Removing runs, and taking out of the store what nobody needs: in parts, each in a transaction of
 // its own, so that a run of millions of values costs no memory, no long WAL and nobody else's time.
 #include "base/clock.h"
-#include "store/store_impl.h"
+#include "store/database/connection.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -31,10 +32,7 @@ int64_t delete_archived(Connection& connection, int64_t series) {
 
 std::vector<int64_t> series_of(Connection& connection, int64_t run) {
   return connection.guarded("read", [&] {
-    std::vector<int64_t> series;
-    Query query(connection, "SELECT id FROM series WHERE run = ?", run);
-    while (query.step()) series.push_back(query.integer(0));
-    return series;
+    return Query(connection, "SELECT id FROM series WHERE run = ?", run).integers();
   });
 }
 
@@ -57,42 +55,38 @@ int64_t bytes_of_free_pages(Connection& connection) {
 }  // namespace
 
 void Store::remove_run(int64_t run) {
-  Connection& connection = *impl_->connection;
-  connection.write("remove a run from", Connection::Durability::synced, [&] {
-    Query(connection, "UPDATE run SET removed_ms = ? WHERE id = ? AND removed_ms IS NULL", now_ms(),
-          run)
+  connection_->write("remove a run from", Connection::Durability::synced, [&] {
+    Query(*connection_, "UPDATE run SET removed_ms = ? WHERE id = ? AND removed_ms IS NULL",
+          now_ms(), run)
         .run();
   });
 }
 
 bool Store::restore_run(int64_t run) {
-  Connection& connection = *impl_->connection;
-  return connection.write("restore a run in", Connection::Durability::synced, [&] {
-    return Query(connection, "UPDATE run SET removed_ms = NULL WHERE id = ? AND purging = 0", run)
+  return connection_->write("restore a run in", Connection::Durability::synced, [&] {
+    return Query(*connection_, "UPDATE run SET removed_ms = NULL WHERE id = ? AND purging = 0", run)
                .run() == 1;
   });
 }
 
 void Store::purge_run(int64_t run, const std::function<void()>& remove_folder) {
-  Connection& connection = *impl_->connection;
-  const bool begun = connection.write("purge a run from", Connection::Durability::synced, [&] {
-    return Query(connection, "UPDATE run SET purging = 1 WHERE id = ? AND removed_ms IS NOT NULL",
+  const bool begun = connection_->write("purge a run from", Connection::Durability::synced, [&] {
+    return Query(*connection_, "UPDATE run SET purging = 1 WHERE id = ? AND removed_ms IS NOT NULL",
                  run)
                .run() == 1;
   });
   if (!begun) return;  // it was restored meanwhile, or somebody else has purged it
   remove_folder();
-  for (const int64_t series : series_of(connection, run)) {
-    delete_in_parts(connection, "metric", "step", series);
-    delete_archived(connection, series);
+  for (const int64_t series : series_of(*connection_, run)) {
+    delete_in_parts(*connection_, "metric", "step", series);
+    delete_archived(*connection_, series);
   }
-  connection.write("purge a run from", kWritten, [&] { forget(connection, run); });
+  connection_->write("purge a run from", kWritten, [&] { forget(*connection_, run); });
 }
 
 int64_t Store::archived_values(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    Query query(connection,
+  return connection_->guarded("read", [&] {
+    Query query(*connection_,
                 "SELECT count(*) FROM metric_archived WHERE series IN "
                 "(SELECT id FROM series WHERE run = ?)",
                 run);
@@ -102,18 +96,16 @@ int64_t Store::archived_values(int64_t run) const {
 }
 
 int64_t Store::purge_archived(int64_t run) {
-  Connection& connection = *impl_->connection;
   int64_t deleted = 0;
-  for (const int64_t series : series_of(connection, run)) {
-    deleted += delete_archived(connection, series);
+  for (const int64_t series : series_of(*connection_, run)) {
+    deleted += delete_archived(*connection_, series);
   }
   return deleted;
 }
 
 int64_t Store::purge_blobs() {
-  Connection& connection = *impl_->connection;
-  return connection.write("remove texts from", kWritten, [&] {
-    return Query(connection,
+  return connection_->write("remove texts from", kWritten, [&] {
+    return Query(*connection_,
                  "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM run_blob WHERE blob = blob.id) "
                  "AND NOT EXISTS (SELECT 1 FROM attempt_blob WHERE blob = blob.id) "
                  "AND id NOT IN (SELECT space FROM sweep)")
@@ -122,19 +114,19 @@ int64_t Store::purge_blobs() {
 }
 
 int64_t Store::return_space() {
-  Connection& connection = *impl_->connection;
   const int64_t before =
-      connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+      connection_->guarded("read", [&] { return bytes_of_free_pages(*connection_); });
   for (int64_t left = before; left > 0;) {
-    connection.write("return space of", kWritten, [&] {
-      Query pages(connection, "PRAGMA incremental_vacuum(" + std::to_string(kPagesAtOnce) + ")");
+    connection_->write("return space of", kWritten, [&] {
+      Query pages(*connection_, "PRAGMA incremental_vacuum(" + std::to_string(kPagesAtOnce) + ")");
       while (pages.step()) continue;  // each step frees one page
     });
-    const int64_t now = connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+    const int64_t now =
+        connection_->guarded("read", [&] { return bytes_of_free_pages(*connection_); });
     if (now >= left) break;  // an older store without auto_vacuum keeps its free pages
     left = now;
   }
-  return before - connection.guarded("read", [&] { return bytes_of_free_pages(connection); });
+  return before - connection_->guarded("read", [&] { return bytes_of_free_pages(*connection_); });
 }
 
 }  // namespace exprun

@@ -194,10 +194,7 @@ extern const std::string kSelectRuns;  // "SELECT <columns of RunRow> FROM all_r
 template <typename... Values>
 std::vector<RunRow> select_runs(Connection& connection, std::string_view tail,
                                 const Values&... values) {
-  std::vector<RunRow> rows;
-  Query query(connection, kSelectRuns + std::string(tail), values...);
-  while (query.step()) rows.push_back(read_run(query));
-  return rows;
+  return Query(connection, kSelectRuns + std::string(tail), values...).rows(read_run);
 }
 
 }  // namespace exprun

@@ -15,7 +15,7 @@
 #include "store/blobs.h"
 #include "store/database/connection.h"
 #include "store/rows.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 #include "store/sweeps.h"
 
 namespace exprun {
@@ -109,11 +109,9 @@ std::map<int64_t, std::string> read_parameter(Connection& connection, const std:
 }
 
 std::vector<std::string> read_parameter_paths(Connection& connection, const char* which) {
-  std::vector<std::string> paths;
-  Query query(connection,
-              std::string("SELECT path FROM parameter_key AS k ") + which + " ORDER BY path");
-  while (query.step()) paths.push_back(query.text(0));
-  return paths;
+  return Query(connection,
+               std::string("SELECT path FROM parameter_key AS k ") + which + " ORDER BY path")
+      .texts();
 }
 
 // Inserting runs and reading them back.
@@ -134,25 +132,23 @@ int64_t insert_run(Connection& connection, const NewRun& run, int64_t now) {
 }  // namespace
 
 int64_t Store::create_run(const NewRun& run) {
-  Connection& connection = *impl_->connection;
-  return connection.write("record the run in", Connection::Durability::synced, [&] {
+  return connection_->write("record the run in", Connection::Durability::synced, [&] {
     const int64_t now = now_ms();
-    const int64_t id = insert_run(connection, run, now);
-    insert_attempt(connection, id, kFirstAttempt, run.from_step, run.provenance, now);
-    keep_run_blob(connection, id, "recipe", run.recipe_json);
-    keep_run_blob(connection, id, "resolved", run.resolved_toml);
-    if (!run.origin.empty()) keep_run_blob(connection, id, "origin", run.origin);
-    insert_parameters(connection, id, run.parameters);
-    if (run.sweep_id && run.trial) set_trial_run(connection, *run.sweep_id, *run.trial, id);
-    for (const std::string& tag : run.tags) insert_tag(connection, id, tag);
+    const int64_t id = insert_run(*connection_, run, now);
+    insert_attempt(*connection_, id, kFirstAttempt, run.from_step, run.provenance, now);
+    keep_run_blob(*connection_, id, "recipe", run.recipe_json);
+    keep_run_blob(*connection_, id, "resolved", run.resolved_toml);
+    if (!run.origin.empty()) keep_run_blob(*connection_, id, "origin", run.origin);
+    insert_parameters(*connection_, id, run.parameters);
+    if (run.sweep_id && run.trial) set_trial_run(*connection_, *run.sweep_id, *run.trial, id);
+    for (const std::string& tag : run.tags) insert_tag(*connection_, id, tag);
     return id;
   });
 }
 
 std::optional<RunRow> Store::run(int64_t id) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&]() -> std::optional<RunRow> {
-    auto rows = select_runs(connection, "WHERE run = ?", id);
+  return connection_->guarded("read", [&]() -> std::optional<RunRow> {
+    auto rows = select_runs(*connection_, "WHERE run = ?", id);
     if (rows.empty()) return std::nullopt;
     return std::move(rows.front());
   });
@@ -177,11 +173,10 @@ std::vector<RunRow> newest_first(std::vector<RunRow> runs) {
 }  // namespace
 
 std::vector<RunRow> Store::runs(const std::string& name, const std::string& recipe_hash) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     const std::string there = "WHERE removed_ms IS NULL ";
     const auto selected = [&](const std::string& tail, const auto&... values) {
-      return newest_first(select_runs(connection, there + tail, values...));
+      return newest_first(select_runs(*connection_, there + tail, values...));
     };
     // One text for all, "? = '' OR name = ?", would have every run read: no index serves it.
     if (name.empty() && recipe_hash.empty()) return selected("");
@@ -192,31 +187,27 @@ std::vector<RunRow> Store::runs(const std::string& name, const std::string& reci
 }
 
 std::vector<RunRow> Store::removed_runs() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    return newest_first(select_runs(connection, "WHERE removed_ms IS NOT NULL"));
+  return connection_->guarded("read", [&] {
+    return newest_first(select_runs(*connection_, "WHERE removed_ms IS NOT NULL"));
   });
 }
 
 void Store::record_libraries(int64_t run, int64_t attempt, const std::string& json) {
-  Connection& connection = *impl_->connection;
-  connection.write("record the libraries of a run in", Connection::Durability::written,
-                   [&] { keep_attempt_blob(connection, run, attempt, "libraries", json); });
+  connection_->write("record the libraries of a run in", Connection::Durability::written,
+                     [&] { keep_attempt_blob(*connection_, run, attempt, "libraries", json); });
 }
 
 std::string Store::attempt_text(int64_t run, int64_t attempt, const std::string& kind) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return attempt_blob(connection, run, attempt, kind); });
+  return connection_->guarded("read",
+                              [&] { return attempt_blob(*connection_, run, attempt, kind); });
 }
 
 std::string Store::recipe_json(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return run_blob(connection, run, "recipe"); });
+  return connection_->guarded("read", [&] { return run_blob(*connection_, run, "recipe"); });
 }
 
 std::string Store::resolved_toml(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return run_blob(connection, run, "resolved"); });
+  return connection_->guarded("read", [&] { return run_blob(*connection_, run, "resolved"); });
 }
 
 std::vector<ParameterRow> Store::parameters(int64_t run) const {
@@ -225,25 +216,21 @@ std::vector<ParameterRow> Store::parameters(int64_t run) const {
 
 std::map<int64_t, std::vector<ParameterRow>> Store::parameters(
     const std::vector<int64_t>& runs) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return read_parameters(connection, runs); });
+  return connection_->guarded("read", [&] { return read_parameters(*connection_, runs); });
 }
 
 std::map<int64_t, std::string> Store::parameter_by_run(const std::string& path) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return read_parameter(connection, path); });
+  return connection_->guarded("read", [&] { return read_parameter(*connection_, path); });
 }
 
 std::vector<std::string> Store::parameter_paths() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return read_parameter_paths(connection, ""); });
+  return connection_->guarded("read", [&] { return read_parameter_paths(*connection_, ""); });
 }
 
 std::vector<std::string> Store::changed_parameter_paths() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     return read_parameter_paths(
-        connection,
+        *connection_,
         "WHERE EXISTS (SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1)");
   });
 }
@@ -290,15 +277,14 @@ Goal newest_goal(Connection& connection) {
 std::vector<int64_t> ids_best_first(Connection& connection) {
   const Goal goal = newest_goal(connection);
   const std::string value = goal.maximize ? "s.max" : "s.min";
-  std::vector<int64_t> ids;
-  Query query(
-      connection,
-      "SELECT s.run FROM series AS s JOIN run AS r ON r.id = s.run AND r.removed_ms IS NULL "
-      "WHERE s.name = ? AND " +
-          value + " IS NOT NULL ORDER BY " + value + (goal.maximize ? " DESC" : "") + ", s.run",
-      goal.metric);
-  while (query.step()) ids.push_back(query.integer(0));
-  return ids;
+  return Query(
+             connection,
+             "SELECT s.run FROM series AS s JOIN run AS r ON r.id = s.run AND r.removed_ms IS NULL "
+             "WHERE s.name = ? AND " +
+                 value + " IS NOT NULL ORDER BY " + value + (goal.maximize ? " DESC" : "") +
+                 ", s.run",
+             goal.metric)
+      .integers();
 }
 
 std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
@@ -352,11 +338,10 @@ std::string advice(Connection& connection, const std::string& reference, Store::
     return "; no run has a finite " + newest_goal(connection).metric + " yet";
   if (!matching(connection, reference, Store::Among::removed).empty())
     return "; it was removed: `exprun restore " + reference + "` brings it back";
-  std::vector<std::string> names;
-  Query query(connection,
-              "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
-              "ORDER BY max(started_ms) DESC, max(id) DESC");
-  while (query.step()) names.push_back(query.text(0));
+  const auto names = Query(connection,
+                           "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
+                           "ORDER BY max(started_ms) DESC, max(id) DESC")
+                         .texts();
   if (names.empty()) return "; it has no runs yet";
   const auto nearest_name = nearest(reference, names);
   return nearest_name ? "; did you mean '" + *nearest_name + "'?" : "; `exprun ls` lists its runs";
@@ -365,20 +350,18 @@ std::string advice(Connection& connection, const std::string& reference, Store::
 }  // namespace
 
 std::vector<int64_t> Store::runs_best_first() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return ids_best_first(connection); });
+  return connection_->guarded("read", [&] { return ids_best_first(*connection_); });
 }
 
 std::vector<RunRow> Store::runs_meant_by(const std::string& reference, Among among) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<RunRow> rows = exact(connection, reference, which(among));
+  return connection_->guarded("read", [&] {
+    std::vector<RunRow> rows = exact(*connection_, reference, which(among));
     if (!rows.empty()) return rows;
-    rows = with_prefix(connection, reference, which(among));
+    rows = with_prefix(*connection_, reference, which(among));
     if (rows.size() == 1) return rows;
     if (rows.empty()) {
-      throw Error("store: no run '" + reference + "' in '" + connection.file().string() + "'" +
-                      advice(connection, reference, among),
+      throw Error("store: no run '" + reference + "' in '" + connection_->file().string() + "'" +
+                      advice(*connection_, reference, among),
                   ExitCode::no_such_run);
     }
     throw Error("store: '" + reference + "' could mean several runs: " + list(rows),

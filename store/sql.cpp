@@ -5,7 +5,8 @@
 
 #include "base/format_units.h"
 #include "base/strings.h"
-#include "store/store_impl.h"
+#include "store/database/connection.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {

@@ -1,17 +1,16 @@
 #include "store/store.h"
 
+#include "store/database/connection.h"
 #include "store/database/open.h"
 #include "store/metrics/metric_journal.h"
-#include "store/store_impl.h"
 
 namespace exprun {
 
-Store::Store(const std::filesystem::path& file, Access access) : impl_(std::make_unique<Impl>()) {
-  const bool writes = access == Access::read_write;
-  impl_->connection =
-      open_store(file, writes ? Connection::Mode::read_write : Connection::Mode::read_only);
-  if (impl_->connection->mode() == Connection::Mode::read_write) {
-    take_in_journals(*impl_->connection);
+Store::Store(const std::filesystem::path& file, Access access)
+    : connection_(open_store(file, access == Access::read_write ? Connection::Mode::read_write
+                                                                : Connection::Mode::read_only)) {
+  if (connection_->mode() == Connection::Mode::read_write) {
+    take_in_journals(*connection_);
   }
 }
 
@@ -25,7 +24,7 @@ bool Store::is_store(const std::filesystem::path& file) {
 }
 
 const std::filesystem::path& Store::file() const {
-  return impl_->connection->file();
+  return connection_->file();
 }
 
 }  // namespace exprun

@@ -17,6 +17,8 @@
 
 namespace exprun {
 
+class Connection;
+
 class Store {
  public:
   enum class Access { read_only, read_write };
@@ -188,8 +190,7 @@ class Store {
   const std::filesystem::path& file() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Connection> connection_;
 };
 
 }  // namespace exprun

@@ -6,8 +6,9 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "store/blobs.h"
+#include "store/database/connection.h"
 #include "store/run_state.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -31,10 +32,10 @@ std::string new_uid(const std::string& name, int64_t space, int64_t now) {
 }
 
 std::string advice(Connection& connection, const std::string& reference) {
-  std::vector<std::string> names;
-  Query query(connection,
-              "SELECT name FROM sweep GROUP BY name ORDER BY max(started_ms) DESC, max(id) DESC");
-  while (query.step()) names.push_back(query.text(0));
+  const auto names = Query(connection,
+                           "SELECT name FROM sweep GROUP BY name "
+                           "ORDER BY max(started_ms) DESC, max(id) DESC")
+                         .texts();
   if (names.empty()) return "; it has no sweeps yet";
   const auto near = nearest(reference, names);
   return near ? "; did you mean '" + *near + "'?" : "; `exprun sweep ls` lists its sweeps";
@@ -43,45 +44,39 @@ std::string advice(Connection& connection, const std::string& reference) {
 }  // namespace
 
 SweepRow Store::find_or_create_sweep(const std::string& name, const std::string& space_json) {
-  Connection& connection = *impl_->connection;
-  return connection.write("record the sweep in", Connection::Durability::synced, [&] {
+  return connection_->write("record the sweep in", Connection::Durability::synced, [&] {
     const int64_t now = now_ms();
-    const int64_t space = keep_blob(connection, space_json);
-    Query(connection,
+    const int64_t space = keep_blob(*connection_, space_json);
+    Query(*connection_,
           "INSERT INTO sweep (uid, name, space, started_ms) SELECT ?1, ?2, ?3, ?4 "
           "WHERE NOT EXISTS (SELECT 1 FROM sweep WHERE name = ?2 AND space = ?3)",
           new_uid(name, space, now), name, space, now)
         .run();
-    Query query(connection, std::string(kSelect) + "WHERE s.name = ? AND s.space = ?", name, space);
+    Query query(*connection_, std::string(kSelect) + "WHERE s.name = ? AND s.space = ?", name,
+                space);
     query.step();
     return read_sweep(query);
   });
 }
 
 std::optional<SweepRow> Store::sweep(int64_t id) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&]() -> std::optional<SweepRow> {
-    Query query(connection, std::string(kSelect) + "WHERE s.id = ?", id);
+  return connection_->guarded("read", [&]() -> std::optional<SweepRow> {
+    Query query(*connection_, std::string(kSelect) + "WHERE s.id = ?", id);
     if (!query.step()) return std::nullopt;
     return read_sweep(query);
   });
 }
 
 std::vector<SweepRow> Store::sweeps() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<SweepRow> rows;
-    Query query(connection, std::string(kSelect) + "ORDER BY " + kNewest);
-    while (query.step()) rows.push_back(read_sweep(query));
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, std::string(kSelect) + "ORDER BY " + kNewest).rows(read_sweep);
   });
 }
 
 void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
-  Connection& connection = *impl_->connection;
-  connection.write("record the trials of a sweep in", Connection::Durability::synced, [&] {
+  connection_->write("record the trials of a sweep in", Connection::Durability::synced, [&] {
     for (const TrialRow& trial : trials) {
-      Query(connection,
+      Query(*connection_,
             "INSERT INTO trial (sweep, trial, recipe_hash, changes, run) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET run = coalesce(excluded.run, run), "
             "purged = iif(excluded.run IS NULL, purged, 0)",
@@ -92,9 +87,8 @@ void Store::record_trials(int64_t sweep, const std::vector<TrialRow>& trials) {
 }
 
 void Store::record_trial_run(int64_t sweep, int64_t trial, int64_t run) {
-  Connection& connection = *impl_->connection;
-  connection.write("record a trial in", Connection::Durability::synced,
-                   [&] { set_trial_run(connection, sweep, trial, run); });
+  connection_->write("record a trial in", Connection::Durability::synced,
+                     [&] { set_trial_run(*connection_, sweep, trial, run); });
 }
 
 void set_trial_run(Connection& connection, int64_t sweep, int64_t trial, int64_t run) {
@@ -105,18 +99,16 @@ void set_trial_run(Connection& connection, int64_t sweep, int64_t trial, int64_t
 }
 
 void Store::record_trial_problem(int64_t sweep, int64_t trial, const std::string& problem) {
-  Connection& connection = *impl_->connection;
-  connection.write("record a trial in", Connection::Durability::synced, [&] {
-    Query(connection, "UPDATE trial SET problem = ?, purged = 0 WHERE sweep = ? AND trial = ?",
+  connection_->write("record a trial in", Connection::Durability::synced, [&] {
+    Query(*connection_, "UPDATE trial SET problem = ?, purged = 0 WHERE sweep = ? AND trial = ?",
           problem, sweep, trial)
         .run();
   });
 }
 
 SweepRow Store::find_sweep(const std::string& reference) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    Query query(connection,
+  return connection_->guarded("read", [&] {
+    Query query(*connection_,
                 std::string(kSelect) +
                     "WHERE ?1 = '@last' OR CAST(s.id AS TEXT) = ?1 OR s.name = ?1 "
                     "OR (length(?1) >= 4 AND substr(s.uid, 1, length(?1)) = ?1) "
@@ -125,48 +117,40 @@ SweepRow Store::find_sweep(const std::string& reference) const {
                 reference);
     if (query.step()) return read_sweep(query);
     const std::string what = reference == "@last" ? "sweep" : "sweep '" + reference + "'";
-    throw Error("store: no " + what + " in '" + connection.file().string() + "'" +
-                    advice(connection, reference),
+    throw Error("store: no " + what + " in '" + connection_->file().string() + "'" +
+                    advice(*connection_, reference),
                 ExitCode::no_such_run);
   });
 }
 
 std::vector<int64_t> Store::runs_of_sweep(int64_t sweep) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<int64_t> runs;
-    Query query(connection,
-                "SELECT t.run FROM trial AS t JOIN run AS r ON r.id = t.run "
-                "WHERE t.sweep = ? AND r.removed_ms IS NULL ORDER BY t.trial",
-                sweep);
-    while (query.step()) runs.push_back(query.integer(0));
-    return runs;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_,
+                 "SELECT t.run FROM trial AS t JOIN run AS r ON r.id = t.run "
+                 "WHERE t.sweep = ? AND r.removed_ms IS NULL ORDER BY t.trial",
+                 sweep)
+        .integers();
   });
 }
 
 std::vector<int64_t> Store::sweeps_with_run(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<int64_t> sweeps;
-    Query query(connection, "SELECT DISTINCT sweep FROM trial WHERE run = ? ORDER BY sweep", run);
-    while (query.step()) sweeps.push_back(query.integer(0));
-    return sweeps;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, "SELECT DISTINCT sweep FROM trial WHERE run = ? ORDER BY sweep", run)
+        .integers();
   });
 }
 
 std::vector<TrialRow> Store::trials(int64_t sweep) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<TrialRow> rows;
-    Query query(
-        connection,
-        "SELECT trial, recipe_hash, changes, run, problem, purged FROM trial WHERE sweep = ? "
-        "ORDER BY trial",
-        sweep);
-    while (query.step())
-      rows.push_back({query.integer(0), query.text(1), query.text(2), query.optional_integer(3),
-                      query.text(4), query.integer(5) != 0});
-    return rows;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_,
+                 "SELECT trial, recipe_hash, changes, run, problem, purged FROM trial WHERE sweep "
+                 "= ? "
+                 "ORDER BY trial",
+                 sweep)
+        .rows([](Query& row) {
+          return TrialRow{row.integer(0),          row.text(1), row.text(2),
+                          row.optional_integer(3), row.text(4), row.integer(5) != 0};
+        });
   });
 }
 

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -162,6 +163,21 @@ class Query {
   bool step() { return statement_.executeStep(); }
 
   void each_row(const Connection::VisitRow& visit) { connection_.each_row(statement_, visit); }
+
+  // What `read` makes of each row.
+  template <typename Read>
+  auto rows(const Read& read) {
+    std::vector<decltype(read(*this))> all;
+    while (step()) all.push_back(read(*this));
+    return all;
+  }
+  // Of rows with one column.
+  std::vector<int64_t> integers() {
+    return rows([](Query& row) { return row.integer(0); });
+  }
+  std::vector<std::string> texts() {
+    return rows([](Query& row) { return row.text(0); });
+  }
 
   // For statements without rows; returns the number of rows that they changed.
   int run() { return statement_.exec(); }

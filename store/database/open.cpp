@@ -71,11 +71,12 @@ void apply(Connection& connection, const Migrations& migrations, int format) {
   transaction.commit();
 }
 
-}  // namespace
-
+// "wal", or "delete" on a network file system, where a WAL's shared memory is not shared.
 std::string wanted_journal_mode(const std::filesystem::path& file) {
   return network_file_system(folder_of(file)).empty() ? "wal" : "delete";
 }
+
+}  // namespace
 
 DatabaseIdentity identify(Connection& connection) {
   return connection.guarded("open", [&] {
@@ -88,6 +89,11 @@ DatabaseIdentity identify(Connection& connection) {
   });
 }
 
+namespace {
+
+// Makes an empty database a store, or brings an older one to the newest format, in one
+// transaction; an older one is copied to "<file>.format-N" first. The caller holds the lock and
+// has seen that the database is empty or ours and not newer.
 void migrate(Connection& connection, const Migrations& migrations,
              const std::string& journal_mode) {
   connection.guarded("prepare", [&] {
@@ -102,8 +108,6 @@ void migrate(Connection& connection, const Migrations& migrations,
     connection.database().exec("PRAGMA synchronous = NORMAL");
   });
 }
-
-namespace {
 
 // Size of what lies at the path, 0 when nothing does. By status only: see connection.h.
 uintmax_t size_at(const std::filesystem::path& file) {

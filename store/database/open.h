@@ -30,14 +30,6 @@ struct DatabaseIdentity {
 
 DatabaseIdentity identify(Connection& connection);
 
-// "wal", or "delete" on a network file system, where a WAL's shared memory is not shared.
-std::string wanted_journal_mode(const std::filesystem::path& file);
-
-// Makes an empty database a store, or brings an older one to the newest format, in one
-// transaction; an older one is copied to "<file>.format-N" first. The caller holds the lock and
-// has seen that the database is empty or ours and not newer.
-void migrate(Connection& connection, const Migrations& migrations, const std::string& journal_mode);
-
 // read_write makes a missing file and its folder and migrates an older format. A store of a newer
 // format is opened read-only, with a warning. Throws Error with ExitCode::store_error: a folder, a
 // foreign or damaged file, a place that cannot be written to, a file that is missing.

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "store/database/connection.h"
 #include "store/metrics/series.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -97,9 +97,8 @@ void write_batch(Connection& connection, int64_t run, int64_t attempt,
 
 void Store::record_evaluation(int64_t run, int64_t step,
                               const std::map<std::string, double>& metrics) {
-  Connection& connection = *impl_->connection;
-  connection.write("record an evaluation in", Connection::Durability::synced, [&] {
-    Query query(connection, "SELECT attempt, started_ms FROM run WHERE id = ?", run);
+  connection_->write("record an evaluation in", Connection::Durability::synced, [&] {
+    Query query(*connection_, "SELECT attempt, started_ms FROM run WHERE id = ?", run);
     if (!query.step()) return;  // it was purged meanwhile
     const int64_t attempt = query.integer(0), time_ms = now_ms() - query.integer(1);
     std::vector<SeriesName> names;
@@ -108,7 +107,7 @@ void Store::record_evaluation(int64_t run, int64_t step,
       points.push_back({step, time_ms, value, static_cast<uint32_t>(names.size())});
       names.push_back({"eval/" + name});
     }
-    write_batch(connection, run, attempt, names, points);
+    write_batch(*connection_, run, attempt, names, points);
   });
 }
 

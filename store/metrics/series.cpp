@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "store/database/connection.h"
-#include "store/store_impl.h"
+#include "store/store.h"
 
 namespace exprun {
 namespace {
@@ -127,53 +127,43 @@ void visit_live(Connection& connection, const SeriesRow& series,
 }  // namespace
 
 std::map<int64_t, SeriesRow> Store::series_by_run(const std::string& name) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     std::map<int64_t, SeriesRow> rows;
-    Query query(connection, std::string(kSelectSeries) + "WHERE name = ? ORDER BY run", name);
+    Query query(*connection_, std::string(kSelectSeries) + "WHERE name = ? ORDER BY run", name);
     while (query.step()) rows.emplace_hint(rows.end(), query.integer(1), read_series(query));
     return rows;
   });
 }
 
 std::vector<std::string> Store::series_names() const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
-    std::vector<std::string> names;
-    Query query(connection, "SELECT DISTINCT name FROM series ORDER BY name");
-    while (query.step()) names.push_back(query.text(0));
-    return names;
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, "SELECT DISTINCT name FROM series ORDER BY name").texts();
   });
 }
 
 void Store::each_value(int64_t run, bool archived,
                        const std::function<void(const ValueRow&)>& visit) const {
-  Connection& connection = *impl_->connection;
-  connection.guarded("read", [&] {
+  connection_->guarded("read", [&] {
     for (const SeriesRow& row : series(run)) {
-      if (archived) visit_archived(connection, row, visit);
-      visit_live(connection, row, visit);
+      if (archived) visit_archived(*connection_, row, visit);
+      visit_live(*connection_, row, visit);
     }
   });
 }
 
 std::vector<SeriesRow> series_rows(Connection& connection, int64_t run) {
-  std::vector<SeriesRow> rows;
-  Query query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run);
-  while (query.step()) rows.push_back(read_series(query));
-  return rows;
+  return Query(connection, std::string(kSelectSeries) + "WHERE run = ? ORDER BY name", run)
+      .rows(read_series);
 }
 
 std::vector<SeriesRow> Store::series(int64_t run) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] { return series_rows(connection, run); });
+  return connection_->guarded("read", [&] { return series_rows(*connection_, run); });
 }
 
 std::map<int64_t, double> Store::values_at(const std::string& name, int64_t step) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     std::map<int64_t, double> values;
-    Query query(connection,
+    Query query(*connection_,
                 "SELECT s.run, m.value FROM series AS s CROSS JOIN metric AS m "
                 "ON m.series = s.id AND m.step = ?2 WHERE s.name = ?1 ORDER BY s.run",
                 name, step);
@@ -183,35 +173,32 @@ std::map<int64_t, double> Store::values_at(const std::string& name, int64_t step
 }
 
 std::vector<MetricRow> Store::thinned_metrics(int64_t series, int64_t most) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     std::vector<MetricRow> rows;
-    Query ends(connection, "SELECT min(step), max(step) FROM metric WHERE series = ?", series);
+    Query ends(*connection_, "SELECT min(step), max(step) FROM metric WHERE series = ?", series);
     if (!ends.step() || ends.is_null(0)) return rows;
     const int64_t first = ends.integer(0), last = ends.integer(1);
     const int64_t spans = std::max<int64_t>(most - 1, 1);
     for (int64_t i = 0; i < most; ++i) {
       const int64_t step = first + (last - first) / spans * i + (last - first) % spans * i / spans;
       if (!rows.empty() && rows.back().step >= step) continue;
-      if (const auto row = first_from(connection, series, step)) rows.push_back(*row);
+      if (const auto row = first_from(*connection_, series, step)) rows.push_back(*row);
     }
     return rows;
   });
 }
 
 std::vector<MetricRow> Store::metrics(int64_t series, int64_t after_step) const {
-  Connection& connection = *impl_->connection;
-  return connection.guarded("read", [&] {
+  return connection_->guarded("read", [&] {
     std::vector<MetricRow> rows;
-    each_point(connection, series, after_step,
+    each_point(*connection_, series, after_step,
                [&](const MetricRow& point) { rows.push_back(point); });
     return rows;
   });
 }
 
 void Store::each_metric(int64_t series, const std::function<void(const MetricRow&)>& visit) const {
-  Connection& connection = *impl_->connection;
-  connection.guarded("read", [&] { each_point(connection, series, kBeforeAllSteps, visit); });
+  connection_->guarded("read", [&] { each_point(*connection_, series, kBeforeAllSteps, visit); });
 }
 
 namespace {
