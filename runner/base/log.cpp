@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
+#include "base/strings.h"
 #include "base/terminal/console.h"
 #include "base/terminal/terminal.h"
 #include "base/utf8.h"
@@ -101,12 +102,6 @@ std::string moved(size_t lines, char direction) {
   return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + direction;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (&line == &lines.front() ? "" : "\n") + line;
-  return text;
-}
-
 // Messages and the progress line share standard error, so one object writes both.
 class Console {
  public:
@@ -126,13 +121,13 @@ class Console {
     if (!logger_->should_log(level_of(level))) return;
     write(progress_.empty() ? "" : erased());
     logger_->log(level_of(level), terminal_ ? fitted(level, text) : text);
-    write(joined(progress_));
+    write(joined(progress_, "\n"));
   }
 
   // As it is, between what else is shown.
   void block(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    write((progress_.empty() ? "" : erased()) + text + joined(progress_));
+    write((progress_.empty() ? "" : erased()) + text + joined(progress_, "\n"));
   }
 
   void note(const std::string& text) {
@@ -166,7 +161,7 @@ class Console {
     if (lines.size() >= terminal_rows()) lines.erase(lines.begin(), lines.end() - 1);
     const size_t columns = columns_of(STDERR_FILENO) - 1;
     for (std::string& line : lines) line = clipped(line, columns);
-    write(lines.size() == progress_.size() ? rewritten(lines) : erased() + joined(lines));
+    write(lines.size() == progress_.size() ? rewritten(lines) : erased() + joined(lines, "\n"));
     progress_ = std::move(lines);
   }
 

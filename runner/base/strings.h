@@ -15,6 +15,20 @@ constexpr std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
+// "abc" of "ABC"; other letters than those of ASCII stay.
+std::string lower_case(std::string_view text);
+
+// Without line ends; the last line may have none.
+std::vector<std::string> lines_of(std::string_view text);
+
+// "a,b" in words; nothing is no word.
+std::vector<std::string> words_of_list(const std::string& list);
+
+std::string joined(const std::vector<std::string>& words, const char* separator = ", ");
+
+// "a, b and 3 more", of which at most so many are named.
+std::string some_of(std::vector<std::string> words, size_t most);
+
 // "a, b or c"
 std::string alternatives(const std::vector<std::string>& words);
 

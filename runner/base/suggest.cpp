@@ -15,14 +15,6 @@ namespace {
 constexpr size_t kFarthest = 3;
 constexpr size_t kLeastBeginning = 3;  // letters that tell a name from others
 
-// Capitals are no mistake of the letter.
-std::string small(std::string_view text) {
-  std::string letters(text);
-  for (char& c : letters)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return letters;
-}
-
 // Optimal string alignment: insertion, deletion, substitution and swap of neighbours.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), row(b.size() + 1);
@@ -179,7 +171,8 @@ std::optional<std::string> only_one(const std::vector<std::string>& names, Holds
 std::optional<std::string> name_begun(std::string_view word,
                                       const std::vector<std::string>& names) {
   if (word.size() < kLeastBeginning) return std::nullopt;
-  return only_one(names, [&](const std::string& name) { return name.starts_with(small(word)); });
+  return only_one(names,
+                  [&](const std::string& name) { return name.starts_with(lower_case(word)); });
 }
 
 }  // namespace
@@ -191,7 +184,7 @@ std::optional<std::string> nearest(std::string_view name,
   for (const std::string& candidate : candidates) {
     const size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
-    const size_t distance = edit_distance(small(name), small(candidate));
+    const size_t distance = edit_distance(lower_case(name), lower_case(candidate));
     if (distance >= best_distance || 2 * distance >= longer) continue;
     best = candidate;
     best_distance = distance;
@@ -212,7 +205,7 @@ std::optional<std::string> choice_meant(std::string_view word,
   if (const auto near = nearest(word, choices)) return near;
   std::optional<std::string> longest;  // "adamw" of "adamw_torch"
   for (const std::string& choice : choices)
-    if (small(word).starts_with(choice + '_') && (!longest || choice.size() > longest->size()))
+    if (lower_case(word).starts_with(choice + '_') && (!longest || choice.size() > longest->size()))
       longest = choice;
   return longest;
 }

@@ -89,6 +89,17 @@ std::string without_controls(std::string_view text) {
   return harmless;
 }
 
+size_t whole_characters(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;  // it is not the first of its character
+    const size_t length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return length > back ? text.size() - back : text.size();
+  }
+  return text.size();
+}
+
 char* write_code_point(char* at, char32_t code_point) {
   const auto continuation = [&](int shift) {
     *at++ = static_cast<char>(0x80 | (code_point >> shift & 0x3f));

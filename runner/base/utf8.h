@@ -37,6 +37,9 @@ bool is_control(char32_t code_point);
 // fit for a terminal.
 std::string without_controls(std::string_view text);
 
+// The bytes before a character at the end that is not complete yet.
+size_t whole_characters(std::string_view text);
+
 // At most four bytes. Returns their end.
 char* write_code_point(char* at, char32_t code_point);
 void append_code_point(std::string& text, char32_t code_point);

@@ -21,8 +21,7 @@ constexpr const char* kIds[] = {"bos_token_id", "eos_token_id", "pad_token_id"};
 constexpr uintmax_t kMostTemplateBytes = 1'000'000;
 
 bool is_there(const fs::path& file) {
-  std::error_code ignored;
-  return fs::is_regular_file(file, ignored);
+  return file_exists(file);
 }
 
 json object_in(const fs::path& file) {

@@ -9,10 +9,7 @@ namespace exprun {
 namespace {
 
 bool is_bare(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  });
+  return !key.empty() && std::all_of(key.begin(), key.end(), is_bare_key_character);
 }
 
 // Takes `"a.b"`, `'a.b'` or `a_b` from the front. `read` holds what a part with escapes means.
@@ -46,6 +43,11 @@ bool each_part(std::string_view path, const Take& take) {
 }
 
 }  // namespace
+
+bool is_bare_key_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
 
 std::string join_path(std::string_view path, std::string_view key) {
   const std::string part = is_bare(key) ? std::string(key) : toml_quoted(key);

@@ -9,6 +9,9 @@
 
 namespace exprun {
 
+// Of TOML's bare keys: letters, digits, _ and -.
+bool is_bare_key_character(char c);
+
 std::string join_path(std::string_view path, std::string_view key);
 
 // Empty if the text is no path.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/process/program.h"
 
 namespace exprun {
@@ -55,7 +56,7 @@ std::string installed_folder() {
   std::error_code ignored;
   for (const auto& python : fs::directory_iterator(own_program().parent_path() / "../lib", ignored))
     if (python.path().filename().string().starts_with("python3"))
-      if (const fs::path torch = python.path() / "site-packages/torch"; fs::exists(torch, ignored))
+      if (const fs::path torch = python.path() / "site-packages/torch"; path_exists(torch))
         return torch.lexically_normal().string();
   return "";
 }

@@ -50,18 +50,7 @@ class CharTokenizer final : public Tokenizer {
   std::unique_ptr<Encoder> make_encoder() const override;
 
   // After the last character that is whole, or is broken for certain.
-  size_t safe_cut(std::string_view text) const override {
-    size_t cut = text.size();
-    for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
-      const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-      if (byte >= 0xc0) {
-        const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-        if (back < length) cut = text.size() - back;
-      }
-      if (byte < 0x80 || byte >= 0xc0) break;
-    }
-    return cut;
-  }
+  size_t safe_cut(std::string_view text) const override { return whole_characters(text); }
 
   std::string decode(std::span<const int64_t> tokens) const override {
     std::string text;

@@ -8,6 +8,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/prepared_data.h"
@@ -42,15 +43,14 @@ bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
 
 // Of the run that wrote the weights, null where its data had none; nothing of other weights.
 std::optional<json> tokenizer_of_run(const fs::path& weights) {
-  std::error_code ignored;
   const auto checkpoint = checkpoint_at(weights);
-  if (!checkpoint || !fs::exists(checkpoint->run.data(), ignored)) return std::nullopt;
+  if (!checkpoint || !path_exists(checkpoint->run.data())) return std::nullopt;
   return PreparedData::load(checkpoint->run.data()).tokenizer;
 }
 
 fs::path vocabulary_folder(const fs::path& weights) {
   std::error_code ignored;
-  const bool is_folder = fs::is_directory(weights, ignored);
+  const bool is_folder = folder_exists(weights);
   return is_folder ? weights : fs::absolute(weights, ignored).parent_path();
 }
 

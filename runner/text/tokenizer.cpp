@@ -111,9 +111,7 @@ namespace {
 
 // Of a WordLevel model whose words are characters, numbered from 0; nothing for any other file.
 std::optional<std::u32string> character_table(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (file.extension() != ".json" || !std::filesystem::is_regular_file(file, ignored))
-    return std::nullopt;
+  if (file.extension() != ".json" || !file_exists(file)) return std::nullopt;
   const std::string text = read_file(file);
   if (text.find("\"WordLevel\"") == std::string::npos) return std::nullopt;
   const json parsed = parse_json_or_discard<json>(text);
@@ -136,8 +134,7 @@ std::optional<std::u32string> character_table(const std::filesystem::path& file)
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_vocabulary(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const bool is_folder = folder_exists(path);
   if (auto table = character_table(is_folder ? path / "tokenizer.json" : path))
     return make_char_tokenizer(std::move(*table));
   return load_bpe_tokenizer(path);

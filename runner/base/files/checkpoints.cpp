@@ -114,7 +114,7 @@ std::optional<NamedCheckpoint> checkpoint_at(const fs::path& path) {
   fs::path folder = (fs::absolute(path, ignored).lexically_normal() / "").parent_path();
   fs::path written = (path / "").parent_path();
   // Other words may be typed in a checkpoint's folder: "@last" is no file there.
-  if (fs::is_regular_file(folder, ignored)) {
+  if (file_exists(folder)) {
     folder = folder.parent_path();
     written = written.parent_path();
   }

@@ -61,6 +61,11 @@ void write_file_atomically(const std::filesystem::path& file, std::string_view b
 // sees to that. Throws Error.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
+// Whether it is there, as far as can be asked: a path, a regular file, a folder.
+bool path_exists(const std::filesystem::path& path);
+bool file_exists(const std::filesystem::path& path);
+bool folder_exists(const std::filesystem::path& path);
+
 // The folder that a file lies in: "." for a name alone.
 std::filesystem::path folder_of(const std::filesystem::path& file);
 

@@ -16,8 +16,7 @@ fs::path RunFolder::log(int64_t attempt, int rank) const {
 }
 
 std::optional<RankThreads> kept_threads(const RunFolder& run) try {
-  std::error_code ignored;
-  if (!fs::exists(run.threads(), ignored)) return std::nullopt;
+  if (!path_exists(run.threads())) return std::nullopt;
   const auto json = parse_json_or_discard<nlohmann::json>(read_file(run.threads()));
   const auto number = [&](const char* key) {
     return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : 0;

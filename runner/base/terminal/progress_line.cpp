@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/terminal/terminal.h"
 
 namespace exprun {
@@ -79,6 +80,14 @@ std::string work_done(int64_t done, int64_t all, const std::string& unit, double
   const double rate = static_cast<double>(done) / seconds;
   return text + ", " + in_thousands(rate) + " " + unit + "/s, ETA " +
          time_span(static_cast<double>(all - done) / rate);
+}
+
+bool ProgressThrottle::is_due() {
+  constexpr std::chrono::milliseconds kPauseInLog{10'000};
+  const auto now = Clock::now();
+  if (now - shown_ < (has_progress_line() ? redraw_ : kPauseInLog)) return false;
+  shown_ = now;
+  return true;
 }
 
 }  // namespace exprun

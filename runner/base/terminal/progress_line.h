@@ -2,6 +2,7 @@
 // to a terminal. base/log.h shows it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,5 +24,23 @@ std::string time_span(double seconds);
 // "12.0 k of 65.5 k tokens, 8.12 k tokens/s, ETA 7 s": work that has taken so many seconds; without
 // rate and ETA before there is something to measure.
 std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds);
+
+// When progress is shown again: often where a terminal's line is rewritten, seldom where each is
+// one more line of a log.
+class ProgressThrottle {
+ public:
+  // `redraw`: the pause on a terminal; elsewhere it is ten seconds.
+  explicit ProgressThrottle(std::chrono::milliseconds redraw) : redraw_(redraw) {}
+
+  // Whether the pause has passed; the next one then begins. The first begins with the object. Costs
+  // a look at the clock.
+  bool is_due();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::chrono::milliseconds redraw_;
+  Clock::time_point shown_ = Clock::now();
+};
 
 }  // namespace exprun

@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/process/signals.h"
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/data.h"
 #include "control/command/line/arguments.h"
@@ -27,14 +28,10 @@ namespace fs = std::filesystem;
 const CatalogueEntry& entry_named(const std::string& name) {
   if (const CatalogueEntry* entry = find_in_catalogue(name)) return *entry;
   std::vector<std::string> names;
-  std::string list;
-  for (const CatalogueEntry& entry : catalogue()) {
-    names.emplace_back(entry.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
+  for (const CatalogueEntry& entry : catalogue()) names.emplace_back(entry.name);
   const auto near = nearest(name, names);
   throw Error("data fetch: '" + name + "' is not in the catalogue" +
-                  (near ? "; did you mean '" + *near + "'?" : "; it has " + list),
+                  (near ? "; did you mean '" + *near + "'?" : "; it has " + joined(names)),
               ExitCode::bad_recipe);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/strings.h"
 #include "control/command/line/table_format.h"
 #include "control/command/stored/run_values.h"
 #include "control/command/stored/stored_runs.h"

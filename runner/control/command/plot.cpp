@@ -1,13 +1,13 @@
 // exprun plot RUN...
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/plot/png.h"
@@ -50,8 +50,7 @@ Against against_of(const std::string& word) {
 bool names_another_format(const std::string& file, const std::string& extension) {
   constexpr std::array kFormats = {".svg", ".png",  ".jpg", ".jpeg",
                                    ".gif", ".webp", ".pdf", ".eps"};
-  std::string found = std::filesystem::path(file).extension().string();
-  std::ranges::transform(found, found.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string found = lower_case(std::filesystem::path(file).extension().string());
   return found != extension && std::ranges::find(kFormats, found) != kFormats.end();
 }
 

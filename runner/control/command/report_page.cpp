@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/process/signals.h"
+#include "base/strings.h"
 #include "base/utf8.h"
 #include "control/command/stored/recorded_criterion.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/terminal/progress_throttle.h"
+#include "base/terminal/progress_line.h"
 
 namespace exprun {
 

@@ -10,10 +10,12 @@
 #include <thread>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/machine/gpus.h"
 #include "base/machine/processor.h"
 #include "base/process/program.h"
+#include "base/strings.h"
 #include "control/launch/process/child_process.h"
 
 namespace exprun {
@@ -28,7 +30,7 @@ constexpr size_t kMostUntracked = 200;
 bool in_repository(fs::path folder) {
   std::error_code ignored;
   for (folder = fs::absolute(folder, ignored);; folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", ignored)) return true;
+    if (path_exists(folder / ".git")) return true;
     if (!folder.has_relative_path()) return false;
   }
 }
@@ -38,14 +40,6 @@ Captured git(const fs::path& folder, std::vector<std::string> words) {
   std::vector<std::string> all = {"git", "--no-optional-locks", "-C", folder.string()};
   all.insert(all.end(), words.begin(), words.end());
   return capture(all, "", {true, kMostDiffBytes});
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  size_t begin = 0;
-  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    lines.push_back(text.substr(begin, end - begin));
-  return lines;
 }
 
 }  // namespace
@@ -88,12 +82,8 @@ bool matches(const std::string& name, const std::string& pattern) {
 }
 
 bool in_list(const std::string& name, const std::string& list) {
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    if (matches(name, list.substr(begin, end - begin))) return true;
-    begin = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(words_of_list(list),
+                             [&](const std::string& pattern) { return matches(name, pattern); });
 }
 
 ordered_json recorded_variables() {

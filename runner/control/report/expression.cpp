@@ -34,15 +34,8 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-std::string lower(std::string_view text) {
-  std::string letters(text);
-  for (char& c : letters)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return letters;
-}
-
 bool is_keyword(const Token& token, std::string_view word) {
-  return token.kind == Token::Kind::word && lower(token.text) == word;
+  return token.kind == Token::Kind::word && lower_case(token.text) == word;
 }
 
 bool is_any_keyword(const Token& token) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/format_units.h"
+#include "base/strings.h"
 #include "store/run_state.h"
 
 namespace exprun {

@@ -43,6 +43,9 @@ std::string period_text(const Schema& schema) {
          (schema.contains("exclusiveMinimum") ? ", > 0" : "");
 }
 
+// "integer >= 1", "\"adam\" or \"lion\"", "duration in steps or epochs, > 0".
+std::string values_text(const Schema& schema);
+
 std::string array_text(const Schema& schema) {
   const size_t least = schema.value("minItems", size_t{0});
   const bool exact = least > 0 && schema.value("maxItems", size_t{0}) == least;
@@ -61,8 +64,6 @@ std::string one_type(const Schema& schema, const std::string& type) {
   return schema.contains("x-path") ? "path" : "string";
 }
 
-}  // namespace
-
 std::string values_text(const Schema& schema) {
   if (schema.contains("enum")) return choices(schema["enum"]);
   if (schema.contains("const")) return toml_of(schema["const"]);
@@ -76,6 +77,8 @@ std::string values_text(const Schema& schema) {
       for (const Schema& branch : schema[keyword]) words.push_back(values_text(branch));
   return words.empty() ? "any value" : alternatives(words);
 }
+
+}  // namespace
 
 std::string toml_of(const Schema& json) {
   return toml_text(value_of_json(json, Origin::default_value));

@@ -16,11 +16,6 @@ std::string table_text(const SchemaSet& schemas, const std::string& table);
 std::string component_text(const SchemaSet& schemas, const std::string& kind,
                            const std::string& type);
 
-// What a key's schema allows, in words.
-
-// "integer >= 1", "\"adam\" or \"lion\"", "duration in steps or epochs, > 0".
-std::string values_text(const Schema& schema);
-
 // A JSON value of a schema, as a recipe has it.
 std::string toml_of(const Schema& json);
 

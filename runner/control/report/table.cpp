@@ -346,14 +346,4 @@ void choose_columns(ResultTable& table, const std::vector<std::string>& names) {
   table = std::move(chosen);
 }
 
-std::vector<std::string> words_of_list(const std::string& list) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 }  // namespace exprun

@@ -59,7 +59,4 @@ void sort_rows(ResultTable& table, const std::string& name, bool reverse);
 // These columns, in this order. Throws Error that names the columns.
 void choose_columns(ResultTable& table, const std::vector<std::string>& names);
 
-// "a,b,c" as its words.
-std::vector<std::string> words_of_list(const std::string& list);
-
 }  // namespace exprun

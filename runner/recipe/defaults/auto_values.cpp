@@ -20,8 +20,7 @@ using Derived = std::optional<Value::Data>;
 constexpr int64_t kMostMicroBatchTokens = 16384;
 
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
+  return is_bare_key_character(c) || c == '.';
 }
 
 // The blocks beyond ASCII that have punctuation, symbols, emoji and what nobody can read.

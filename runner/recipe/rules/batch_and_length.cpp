@@ -44,10 +44,8 @@ Diagnostic shorter_than_a_step(const RuleInput& input, const char* key, const st
 // Every key with a cadence that the recipe has.
 std::vector<std::string> cadences(const Table& root) {
   std::vector<std::string> paths = {"checkpoint.every", "metrics.every", "metrics.progress_every"};
-  const Value* evaluation = root.find("evaluation");
-  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
-    for (const std::string& name : table->keys())
-      paths.push_back(join_path(join_path("evaluation", name), "every"));
+  for (const std::string& table : evaluation_tables(root))
+    paths.push_back(join_path(table, "every"));
   return paths;
 }
 

@@ -16,15 +16,11 @@
 namespace exprun {
 namespace {
 
-// The names of the evaluations of a type.
 std::vector<std::string> evaluations_of(const Table& root, const std::string& type) {
-  std::vector<std::string> paths;
-  const Value* evaluation = root.find("evaluation");
-  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
-    for (const std::string& name : table->keys()) {
-      const std::string path = join_path("evaluation", name);
-      if (text_at(root, join_path(path, "type")) == type) paths.push_back(path);
-    }
+  std::vector<std::string> paths = evaluation_tables(root);
+  std::erase_if(paths, [&](const std::string& path) {
+    return text_at(root, join_path(path, "type")) != type;
+  });
   return paths;
 }
 

@@ -141,6 +141,14 @@ Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::
   return {place_of(root, *changed), std::move(message), std::move(help), {}, severity};
 }
 
+std::vector<std::string> evaluation_tables(const Table& root) {
+  std::vector<std::string> paths;
+  const Value* evaluation = root.find("evaluation");
+  if (const Table* table = evaluation == nullptr ? nullptr : evaluation->as<Table>())
+    for (const std::string& name : table->keys()) paths.push_back(join_path("evaluation", name));
+  return paths;
+}
+
 bool has_table(const Table& root, std::string_view table) {
   const Value* value = root.find(table);
   return value != nullptr && value->as<Table>() != nullptr &&

@@ -46,6 +46,9 @@ Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::
 std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
                                             const std::string& name, const std::string& prompt);
 
+// The paths of the tables in [evaluation].
+std::vector<std::string> evaluation_tables(const Table& root);
+
 // Whether a top-level table is; its absence is reported by the validator.
 bool has_table(const Table& root, std::string_view table);
 

@@ -115,8 +115,7 @@ std::vector<SweepPoint> toml_points(const File& file) {
 }
 
 std::string read_text(const std::filesystem::path& file, const SourceSpan& where) try {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) throw RecipeError(where, "no such file");
+  if (!path_exists(file)) throw RecipeError(where, "no such file");
   return read_file(file);
 } catch (const Error& error) {
   throw RecipeError(where, error.what());

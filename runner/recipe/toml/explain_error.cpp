@@ -14,6 +14,7 @@
 #include "base/period.h"
 #include "base/strings.h"
 #include "base/suggest.h"
+#include "recipe/key_path.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -145,18 +146,13 @@ std::string_view line_of(std::string_view text, uint32_t line) {
   return text.substr(0, text.find('\n'));
 }
 
-bool is_key_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
-}
-
 // The last whole word `name` of the line, as a column from 1; 0 if there is none.
 uint32_t column_of_word(std::string_view line, std::string_view name) {
   for (size_t at = line.rfind(name); at != std::string_view::npos && !name.empty();
        at = at == 0 ? std::string_view::npos : line.rfind(name, at - 1)) {
     const size_t end = at + name.size();
-    const bool starts = at == 0 || !is_key_character(line[at - 1]);
-    const bool ends = end == line.size() || !is_key_character(line[end]);
+    const bool starts = at == 0 || !is_bare_key_character(line[at - 1]);
+    const bool ends = end == line.size() || !is_bare_key_character(line[end]);
     if (starts && ends) return static_cast<uint32_t>(at + 1);
   }
   return 0;
@@ -274,9 +270,10 @@ std::string_view value_of(const SourceSpan& stopped) {
 std::string_view text_without_quotes(const SourceSpan& stopped) {
   const std::string_view value = value_of(stopped);
   const auto is_plain = [](char c) {
-    return is_key_character(c) || std::string_view("./*?:@+%~").find(c) != std::string_view::npos;
+    return is_bare_key_character(c) ||
+           std::string_view("./*?:@+%~").find(c) != std::string_view::npos;
   };
-  const bool begins_as_word = !value.empty() && is_key_character(value[0]) &&
+  const bool begins_as_word = !value.empty() && is_bare_key_character(value[0]) &&
                               !(value[0] >= '0' && value[0] <= '9') && value[0] != '-';
   const bool is_path = value.starts_with("./") || value.starts_with("../");
   if ((!begins_as_word && !is_path) || !std::all_of(value.begin(), value.end(), is_plain))

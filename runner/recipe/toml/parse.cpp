@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "recipe/key_path.h"
 
 namespace exprun {
 namespace {
@@ -19,8 +20,7 @@ constexpr size_t kMostKeyParts = 32;
 constexpr size_t kDeepestValue = 256;
 
 bool may_be_in_key(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == ' ' || c == '\t';
+  return is_bare_key_character(c) || c == ' ' || c == '\t';
 }
 
 // The last character of the quoted text that begins at `at`; of its line if it has no end.

@@ -72,8 +72,7 @@ BpeVocabulary read(const std::vector<fs::path>& files) {
 }  // namespace
 
 std::vector<fs::path> vocabulary_files(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored) ? files_in(path) : files_with(path);
+  return folder_exists(path) ? files_in(path) : files_with(path);
 }
 
 bool is_same_vocabulary(const fs::path& kept, const fs::path& path) {
@@ -87,7 +86,7 @@ bool is_same_vocabulary(const fs::path& kept, const fs::path& path) {
   const auto is_same = [](const fs::path& file, const fs::path& other) {
     std::error_code ignored;
     return fs::equivalent(file, other, ignored) ||
-           (fs::is_regular_file(other, ignored) && read_file(file) == read_file(other));
+           (file_exists(other) && read_file(file) == read_file(other));
   };
   return std::equal(files.begin(), files.end(), there.begin(), there.end(), is_same);
 }

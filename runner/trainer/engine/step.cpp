@@ -18,6 +18,7 @@
 #include "base/format_units.h"
 #include "base/random.h"
 #include "engine/device/cpu_memory.h"
+#include "engine/device/device.h"
 #include "engine/parameter.h"
 
 namespace exprun {
@@ -95,6 +96,19 @@ double clip_coefficient(double max_norm, double norm) {
 }
 
 }  // namespace
+
+void StepTimer::start() {
+  times_ = {};
+  if (on_) since_ = std::chrono::steady_clock::now();
+}
+
+void StepTimer::lap(double StepTimes::*part) {
+  if (!on_) return;
+  await(device_);
+  const auto now = std::chrono::steady_clock::now();
+  times_.*part += std::chrono::duration<double, std::milli>(now - since_).count();
+  since_ = now;
+}
 
 TrainingStep::TrainingStep(const Pipeline& pipeline, std::function<bool()> stop_requested,
                            std::function<bool(const StepResult&)> diverged)

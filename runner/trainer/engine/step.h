@@ -3,13 +3,16 @@
 // gradients of the micro-batches add up to that of the mean, whatever their number.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 
 #include "engine/pipeline.h"
 #include "engine/precision/precision.h"
-#include "engine/record/step_timer.h"
+#include "engine/record/recorder.h"
 
 namespace exprun {
 
@@ -25,6 +28,24 @@ struct StepResult {
   double lr = 0;         // used by this update, of the first group
   int64_t tokens = 0;    // computed: fewer than the batch's in packed samples
   std::optional<StepTimes> times = std::nullopt;
+};
+
+// Where the time of an update goes. Off, it costs nothing and never waits for the device.
+class StepTimer {
+ public:
+  StepTimer(bool on, at::Device device) : on_(on), device_(device) {}
+
+  // The update begins: all times are zero.
+  void start();
+  // What has passed since the last call belongs to `part`.
+  void lap(double StepTimes::*part);
+  std::optional<StepTimes> times() const { return on_ ? std::optional(times_) : std::nullopt; }
+
+ private:
+  bool on_;
+  at::Device device_;
+  std::chrono::steady_clock::time_point since_;
+  StepTimes times_;
 };
 
 class TrainingStep {

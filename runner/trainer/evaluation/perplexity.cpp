@@ -96,9 +96,7 @@ class Perplexity final : public Evaluation {
   const TextTokens& text(const Tokenizer& tokenizer) const {
     if (text_) return *text_;
     const std::string name = expand_path(path_, libtorch_folder());
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(name, ignored))
-      throw section_.error("path", "there is no file '" + name + "'");
+    if (!file_exists(name)) throw section_.error("path", "there is no file '" + name + "'");
     TextTokens read;
     try {
       const std::string text = read_file(name);

@@ -297,7 +297,7 @@ std::string store_from_environment() {
   return folder && *folder ? folder : "runs";
 }
 
-std::string joined(const Words& words) {
+std::string command_line_of(const Words& words) {
   std::string line = "exprun";
   for (const std::string& word : words) line += ' ' + shell_quoted(word);
   return line;
@@ -336,7 +336,7 @@ void require_folder(const StoreFolder& store) {
 
 Globals take_globals(Words& words) {
   Globals globals;
-  globals.command_line = joined(words);
+  globals.command_line = command_line_of(words);
   std::string store = store_from_environment();
   Words rest;
   for (size_t i = 0; i < words.size(); ++i) {

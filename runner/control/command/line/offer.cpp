@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/diagnostic.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/standard_output.h"

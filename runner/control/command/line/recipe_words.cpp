@@ -83,6 +83,10 @@ void require_overrides(const Words& words, const std::string& command, const std
   }
 }
 
+namespace {
+
+// A recipe that lies there, for a word that is none: "mine.toml" for "mine" and "mine.tml". May be
+// empty.
 std::string meant_recipe(const std::string& word) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -95,6 +99,8 @@ std::string meant_recipe(const std::string& word) {
   if (std::find(files.begin(), files.end(), word + ".toml") != files.end()) return word + ".toml";
   return nearest(word, files).value_or("");
 }
+
+}  // namespace
 
 std::string meant_command_or_recipe(std::span<const Command> commands, const std::string& word,
                                     const std::string& help) {

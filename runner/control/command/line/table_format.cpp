@@ -2,14 +2,13 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/report/standard_output.h"
 
 namespace exprun {
 
 std::string left_out_text(const std::vector<std::string>& columns, const std::string& remedy) {
-  std::string names;
-  for (const std::string& name : columns) names += (names.empty() ? "" : ", ") + name;
-  return "left out, the terminal is too narrow: " + names + " (" + remedy + ")";
+  return "left out, the terminal is too narrow: " + joined(columns) + " (" + remedy + ")";
 }
 
 void print_plain(ResultTable table, const std::string& remedy) {

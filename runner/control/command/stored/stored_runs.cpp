@@ -309,9 +309,8 @@ std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& fo
 void require_state(const std::string& who, const std::string& name) {
   const std::vector<std::string> names = shown_state_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-  throw Error(who + ": there is no state '" + name + "' (" + list + ")", ExitCode::bad_recipe);
+  throw Error(who + ": there is no state '" + name + "' (" + joined(names) + ")",
+              ExitCode::bad_recipe);
 }
 
 }  // namespace exprun

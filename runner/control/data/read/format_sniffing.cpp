@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/strings.h"
 #include "control/data/read/record_fields.h"
 #include "text/token_shard.h"
 
@@ -17,11 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string extension_of(const fs::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return extension;
+  return lower_case(file.extension().string());
 }
 
 constexpr const char* kBlanks = " \t\r\n";

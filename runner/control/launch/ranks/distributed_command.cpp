@@ -106,9 +106,8 @@ void show_death(const LocalRanks& first, const GroupEnd& end) {
                              ": " + signal_message(end.end));
 }
 
-}  // namespace
-
-void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level) {
+// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
+[[noreturn]] void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level) {
   ChildCommand command = follower(ranks, recipe, level);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   const std::vector<char*> argv = argv_of(command.words);
@@ -116,6 +115,8 @@ void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level) {
   throw Error("launch: cannot start " + command.words[0] + ": " + std::strerror(errno));
 }
 
+// The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
+// are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
 int follow_with_all(LocalRanks ranks, const OwnHash& recipe, LogLevel level) {
   log_info("launch: ranks " + std::to_string(ranks.rank) + " to " +
            std::to_string(ranks.rank + ranks.ranks_here - 1) + " of " +
@@ -135,7 +136,7 @@ int follow_with_all(LocalRanks ranks, const OwnHash& recipe, LogLevel level) {
   }
 }
 
-namespace {
+// Rank 0's command, when it does not train, or no more: the others must not wait for it.
 
 constexpr std::chrono::seconds kComing{5};
 constexpr std::chrono::minutes kStarting{10};  // or they would meet the next command
@@ -186,17 +187,22 @@ void shut_down_within(std::chrono::seconds patience, const LocalRanks& ranks, in
   }
 }
 
-}  // namespace
-
+// The others, who wait for rank 0 or are just coming, end with this exit code, if they come in
+// time: within 5 s, but ten minutes where their launcher ends this process if they do not live.
+// `why`: of a failure, for people and for the files in which torchrun looks for it. Never throws.
 void shut_down_others(const LocalRanks& ranks, int exit_code, const std::string& why) {
   shut_down_within(ranks.store_is_served ? kStarting : kComing, ranks, exit_code, why);
 }
 
+// The same for those of other machines who have trained along, and are started again when they have
+// noticed that rank 0 is gone.
 void shut_down_restarted(const LocalRanks& ranks, int exit_code, const std::string& why) {
   log_info("launch: the ranks of other machines are told that there will be no restart");
   shut_down_within(kComingBack, ranks, exit_code, why);
 }
 
+// The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
+// becomes the one that shuts them down, and ends with the signal's exit code.
 void shut_down_others_when_stopped(const LocalRanks& ranks) {
   worker_releases = {WorkerRelease{SIGUSR2, ExitCode::preempted, {}, {}, {}},
                      WorkerRelease{SIGTERM, ExitCode::interrupted_term, {}, {}, {}},
@@ -213,14 +219,14 @@ void shut_down_others_when_stopped(const LocalRanks& ranks) {
   }
 }
 
+}  // namespace
+
 void leave_signals_to_trainer() {
   for (const WorkerRelease& worker_release : worker_releases)
     if (worker_release.signal) ::sigaction(worker_release.signal, &worker_release.former, nullptr);
 }
 
 namespace {
-
-using Perform = std::function<Performed(const std::optional<LocalRanks>&)>;
 
 // Before all else: a mistake in it shows itself at once, on every rank, and the others see that
 // rank 0 will come.
@@ -271,20 +277,18 @@ void require_no_external_launcher(const std::string& command) {
         ExitCode::bad_recipe);
 }
 
-int perform_among_ranks(LogLevel level,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
+int perform_among_ranks(LogLevel level, const Perform& perform) {
   return perform_among_ranks(level, external_rank(), perform);
 }
 
 int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
+                        const Perform& perform) {
   return perform_among_ranks(
       level, ranks, [](const auto&) { return OwnHash(); }, perform);
 }
 
 int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
-                        const OwnRecipeReader& own_recipe,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform) {
+                        const OwnRecipeReader& own_recipe, const Perform& perform) {
   end_when_preempted();
   outlive_readers();
   if (!ranks) return perform(ranks).exit_code;

@@ -15,18 +15,9 @@
 
 namespace exprun {
 
-// The ranks above 0 where rank 0 is started elsewhere.
-
 // The hash of the recipe that a rank above 0 was started with, to be compared with rank 0's;
 // nothing where its command names none.
 using OwnHash = std::optional<std::string>;
-
-// This process becomes the trainer of a rank above 0. Throws Error when it cannot.
-[[noreturn]] void follow(const LocalRanks& ranks, const OwnHash& recipe, LogLevel level);
-
-// The ranks of a machine without rank 0, to their end; restarted when those of rank 0's machine
-// are, as often as rank 0's recipe says. Returns the exit code. Throws Error.
-int follow_with_all(LocalRanks ranks, const OwnHash& recipe, LogLevel level);
 
 struct Performed {
   int exit_code = 0;
@@ -40,18 +31,17 @@ Performed performed(const Launch& launched);  // with a trainer
 // Calls `perform` on rank 0, or where there are no ranks (with nothing then); ranks above 0 follow,
 // and ask `own_recipe`. However it ends, the reason is shown and no rank is left waiting. Returns
 // the exit code; without ranks, throws what `perform` throws.
+using Perform = std::function<Performed(const std::optional<LocalRanks>&)>;
 using OwnRecipeReader = std::function<OwnHash(const std::optional<LocalRanks>&)>;
 int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
-                        const OwnRecipeReader& own_recipe,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
+                        const OwnRecipeReader& own_recipe, const Perform& perform);
 
 // For commands that name no recipe.
 int perform_among_ranks(LogLevel level, const std::optional<LocalRanks>& ranks,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
+                        const Perform& perform);
 
 // For commands that cannot run on several machines either.
-int perform_among_ranks(LogLevel level,
-                        const std::function<Performed(const std::optional<LocalRanks>&)>& perform);
+int perform_among_ranks(LogLevel level, const Perform& perform);
 
 // Before a command that starts runs of its own, one after another: under a launcher it would be
 // started once a rank, all at once. Throws Error that says how to do it.
@@ -65,23 +55,8 @@ RecipeText with_world_size_of(const std::optional<LocalRanks>& ranks, RecipeText
 // what is left of its earlier attempt may still be saving, or give no sign of life any more.
 void await_previous_attempt(bool restarted, const std::function<bool()>& run_is_free);
 
-// Rank 0's command, when it does not train, or no more: the others must not wait for it.
-
-// The others, who wait for rank 0 or are just coming, end with this exit code, if they come in
-// time: within 5 s, but ten minutes where their launcher ends this process if they do not live.
-// `why`: of a failure, for people and for the files in which torchrun looks for it. Never throws.
-void shut_down_others(const LocalRanks& ranks, int exit_code, const std::string& why);
-
-// The same for those of other machines who have trained along, and are started again when they have
-// noticed that rank 0 is gone.
-void shut_down_restarted(const LocalRanks& ranks, int exit_code, const std::string& why);
-
-// The same if SIGUSR2, SIGTERM or SIGINT ends this process before its trainer has been started: it
-// becomes the one that shuts them down, and ends with the signal's exit code.
-void shut_down_others_when_stopped(const LocalRanks& ranks);
-
-// From now on these signals do what they did before: a trainer takes them, and tells the others, or
-// one that shuts them down is under way.
+// From now on SIGUSR2, SIGTERM and SIGINT do what they did before: a trainer takes them, and tells
+// the others, or one that shuts them down is under way.
 void leave_signals_to_trainer();
 
 // A stored run's recipe asks for the ranks of all machines that trained it last.

@@ -4,13 +4,13 @@
 #include <system_error>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/log.h"
 
 namespace exprun {
 
 bool has_folder(const StoreFolder& folder, const std::string& run) {
-  std::error_code ignored;
-  return std::filesystem::is_directory(folder.run(run).path, ignored);
+  return folder_exists(folder.run(run).path);
 }
 
 void require_run_folder(const StoreFolder& folder, const std::string& run,

@@ -12,6 +12,7 @@
 #include "base/files/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/data/prepared_set.h"
 #include "recipe/recipe_text.h"
 
@@ -32,9 +33,9 @@ struct Content {
 fs::path place_of(const fs::path& path, const fs::path& working_directory) {
   std::error_code ignored;
   const fs::path then = (working_directory / path).lexically_normal();
-  if (path.is_absolute() || fs::exists(then, ignored)) return then;
+  if (path.is_absolute() || path_exists(then)) return then;
   const fs::path now = fs::absolute(path, ignored).lexically_normal();
-  return fs::exists(now, ignored) ? now : then;
+  return path_exists(now) ? now : then;
 }
 
 // By absolute paths. Token shards are made from nothing that is known.
@@ -49,26 +50,17 @@ std::map<fs::path, Content> contents_of(const PreparedData& data) {
   return contents;
 }
 
-std::string some_of(const std::vector<std::string>& names) {
-  const size_t named = std::min(names.size(), kMostSources);
-  std::string text;
-  for (size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > named) text += " and " + std::to_string(names.size() - named) + " more";
-  return text;
-}
-
 // As they were written.
 std::vector<std::string> gone_among(const std::map<fs::path, Content>& contents) {
-  std::error_code ignored;
   std::vector<std::string> gone;
   for (const auto& [file, content] : contents)
-    if (!fs::exists(file, ignored)) gone.push_back(content.path);
+    if (!path_exists(file)) gone.push_back(content.path);
   return gone;
 }
 
 // "a.txt is gone", "a.txt, b.txt are new"
 std::string are(const std::vector<std::string>& names, const std::string& what) {
-  return some_of(names) + (names.size() == 1 ? " is " : " are ") + what;
+  return some_of(names, kMostSources) + (names.size() == 1 ? " is " : " are ") + what;
 }
 
 // Throws Error for tokens that their sources cannot bring back.
@@ -89,8 +81,7 @@ bool names_all_sources(const PreparedData& data) {
 }  // namespace
 
 std::optional<PreparedData> data_of_run(const RunFolder& folder) try {
-  std::error_code ignored;
-  if (!fs::exists(folder.data(), ignored)) return std::nullopt;
+  if (!path_exists(folder.data())) return std::nullopt;
   return PreparedData::load(folder.data());
 } catch (const Error& error) {
   log(LogLevel::debug, error.what());
@@ -98,8 +89,7 @@ std::optional<PreparedData> data_of_run(const RunFolder& folder) try {
 }
 
 std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder) try {
-  std::error_code ignored;
-  if (!fs::exists(folder.recipe(), ignored)) return std::nullopt;
+  if (!path_exists(folder.recipe())) return std::nullopt;
   return try_resolve(RecipeText::from_json(read_file(folder.recipe()))).recipe;
 } catch (const std::runtime_error& error) {  // Error, RecipeError
   log(LogLevel::debug, error.what());
@@ -107,11 +97,10 @@ std::optional<ResolvedRecipe> recipe_of_run(const RunFolder& folder) try {
 }
 
 bool are_there(const PreparedData& data) {
-  std::error_code ignored;
   for (const auto* shards :
        {&data.train, &data.validation, &data.train_segments, &data.validation_segments})
     for (const TokenShard& shard : *shards)
-      if (!fs::exists(shard.path, ignored)) return false;
+      if (!path_exists(shard.path)) return false;
   return true;
 }
 
@@ -124,9 +113,8 @@ std::optional<PreparedData> data_without_sources(
   const auto contents = contents_of(*data);
   const std::vector<std::string> gone = gone_among(contents);
   if (gone.empty()) return std::nullopt;  // before large files are read
-  std::error_code ignored;
   for (const auto& [file, content] : contents)
-    if (fs::exists(file, ignored) && hash_file_hex(file) != content.hash) return std::nullopt;
+    if (path_exists(file) && hash_file_hex(file) != content.hash) return std::nullopt;
   require_undamaged(*data, are(gone, "gone"));
   std::vector<std::string> added;
   for (const fs::path& source : sources())
@@ -147,7 +135,8 @@ std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
     if (known != then.end() && known->second.hash != content.hash) names.push_back(content.path);
   }
   if (names.empty()) return "";
-  return some_of(names) + (names.size() == 1 ? " has changed since" : " have changed since");
+  return some_of(names, kMostSources) +
+         (names.size() == 1 ? " has changed since" : " have changed since");
 }
 
 std::string different_sources(const PreparedData& now, const RunFolder& folder) {
@@ -178,8 +167,7 @@ std::string data_difference(const PreparedData& now, const RunRow& run, const Ru
 bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder) {
   if (has_errors(now.problems)) return false;  // they are not here
   if (!now.fingerprint || *now.fingerprint == run.data_fingerprint) return false;
-  std::error_code ignored;
-  return !now.fingerprint->empty() || fs::exists(folder.data() / run.data_fingerprint, ignored);
+  return !now.fingerprint->empty() || path_exists(folder.data() / run.data_fingerprint);
 }
 
 }  // namespace exprun

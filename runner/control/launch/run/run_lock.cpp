@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "control/launch/run/observed_run.h"
 
 namespace exprun {
@@ -14,8 +15,7 @@ FileLock lock_new_run(const RunFolder& folder) {
 
 FileLock lock_to_continue(const Store& store, const RunFolder& folder, const RunRow& run,
                           const std::string& instead) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder.path, ignored))
+  if (!folder_exists(folder.path))
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
                 "); " + instead);
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
@@ -25,8 +25,7 @@ FileLock lock_to_continue(const Store& store, const RunFolder& folder, const Run
 
 HeldRun hold_ended_run(const StoreFolder& folder, const RunRow& run) {
   const RunFolder run_folder = folder.run(run.folder);
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(run_folder.path, ignored)) return {};
+  if (!folder_exists(run_folder.path)) return {};
   auto lock = FileLock::try_take(run_folder.lock());
   const bool is_free = lock.has_value();
   return {std::move(lock), is_free};

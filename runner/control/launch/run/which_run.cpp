@@ -68,8 +68,7 @@ std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
 
 std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs) {
   std::stable_partition(runs.begin(), runs.end(), [&](const RunRow& run) {
-    std::error_code ignored;
-    return std::filesystem::exists(folder_of(store.file()) / run.folder, ignored);
+    return path_exists(folder_of(store.file()) / run.folder);
   });
   return runs;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/files/file.h"
 #include "huggingface/model_config.h"
 #include "recipe/key_path.h"
 #include "recipe/toml/write.h"
@@ -12,8 +13,7 @@ namespace exprun {
 namespace fs = std::filesystem;
 
 bool is_huggingface_folder(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::is_regular_file(folder / kConfigFile, ignored);
+  return file_exists(folder / kConfigFile);
 }
 
 std::map<std::string, std::string> model_keys_of(const fs::path& folder) {
@@ -34,10 +34,8 @@ std::map<std::string, std::string> model_keys_of(const fs::path& folder) {
 }
 
 std::optional<fs::path> tokenizer_of(const fs::path& folder) {
-  std::error_code ignored;
-  if (fs::exists(folder / "tokenizer.json", ignored)) return folder / "tokenizer.json";
-  if (fs::exists(folder / "merges.txt", ignored) && fs::exists(folder / "vocab.json", ignored))
-    return folder;
+  if (path_exists(folder / "tokenizer.json")) return folder / "tokenizer.json";
+  if (path_exists(folder / "merges.txt") && path_exists(folder / "vocab.json")) return folder;
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/files/atomic_folder.h"
 #include "base/files/checkpoints.h"
+#include "base/files/file.h"
 #include "base/files/run_folder.h"
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"
@@ -29,8 +30,7 @@ constexpr const char* kBest = "@best";
 // The folder of the run that the words mean; empty where they mean none. `aloud`: a better one that
 // is not here is named.
 std::string run_meant(const std::string& words, const StoreFolder& folder, bool aloud = false) try {
-  std::error_code ignored;
-  if (!fs::exists(folder.database(), ignored)) return "";
+  if (!path_exists(folder.database())) return "";
   const Store store(folder.database(), Store::Access::read_only);
   if (const auto best = words == kBest ? best_run_here(store, folder) : std::nullopt) {
     if (aloud) say_what_is_better(*best);
@@ -76,8 +76,7 @@ std::optional<HeldCheckpoint> checkpoint_of(const std::string& run, bool best,
 }
 
 bool are_weights(const std::string& words) {
-  std::error_code ignored;
-  return fs::exists(words, ignored) && !fs::is_directory(fs::path(words) / "checkpoints", ignored);
+  return path_exists(words) && !folder_exists(fs::path(words) / "checkpoints");
 }
 
 const std::string* words_of(const ResolvedRecipe& recipe) {
@@ -221,14 +220,13 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
   const auto* const words = from ? from->as<std::string>() : nullptr;
   if (!words) return {};
   const fs::path path = expand_path(*words, libtorch_folder());
-  std::error_code ignored;
   if (!are_weights(*words))
     if (const std::string run = run_meant(*words, folder);
         !run.empty() && !complete_checkpoints(folder.run(run)).empty())
       return {};
-  if (!fs::exists(path, ignored))
+  if (!path_exists(path))
     return {lack(from->where, "'" + path.string() + "' does not exist", help_for(*words, folder))};
-  if (fs::is_directory(path / "checkpoints", ignored))
+  if (folder_exists(path / "checkpoints"))
     return {{from->where, "'" + path.string() + "' is the folder of a run, not of a checkpoint",
              help_for(*words, folder)}};
   return {};

@@ -8,6 +8,10 @@
 namespace exprun {
 namespace {
 
+const Rgb& color_of(const PlotCurve& curve) {
+  return kPalette[curve.color % kPalette.size()];
+}
+
 constexpr double kGap = 8, kLine = 18;  // pixels between parts, and from text to text
 constexpr double kTickEvery = 90, kTickEveryHigh = 45;
 constexpr double kCurveWidth = 1.6, kSign = 24;  // of the legend

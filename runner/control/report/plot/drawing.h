@@ -28,10 +28,6 @@ inline constexpr std::array<Rgb, 7> kPalette = {{{0, 114, 178},
                                                  {0, 0, 0}}};
 inline constexpr Rgb kInk = {34, 34, 34}, kGrid = {221, 221, 221}, kPaper = {255, 255, 255};
 
-inline const Rgb& color_of(const PlotCurve& curve) {
-  return kPalette[curve.color % kPalette.size()];
-}
-
 struct Spot {
   double x = 0, y = 0;  // pixels, from the upper left
 };

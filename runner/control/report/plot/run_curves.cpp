@@ -224,6 +224,11 @@ std::vector<ComparedColumn> telling_parameters(const Store& store,
   return parameters;
 }
 
+// "loss" of "val/loss".
+std::string last_word(const std::string& series) {
+  return series.substr(series.rfind('/') + 1);
+}
+
 }  // namespace
 
 std::vector<PlottedRun> plotted_runs(const Store& store, const std::vector<ReportedRun>& runs) {
@@ -245,10 +250,6 @@ const std::vector<MetricRow>& MetricCache::values(const Store& store, int64_t se
   const std::vector<MetricRow> more = store.metrics(series, known.empty() ? -1 : known.back().step);
   known.insert(known.end(), more.begin(), more.end());
   return known;
-}
-
-std::string last_word(const std::string& series) {
-  return series.substr(series.rfind('/') + 1);
 }
 
 std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,

@@ -46,9 +46,6 @@ class MetricCache {
 std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,
                              const CurveOptions& options, MetricCache* cache = nullptr);
 
-// "loss" of "val/loss".
-std::string last_word(const std::string& series);
-
 // Of the global batch, as the recipe of the run says; nothing where the data decide.
 std::optional<int64_t> tokens_per_step(const Store& store, const RunRow& run);
 

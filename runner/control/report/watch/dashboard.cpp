@@ -1,8 +1,8 @@
 #include "control/report/watch/dashboard.h"
 
 #include <algorithm>
-#include <sstream>
 
+#include "base/strings.h"
 #include "base/terminal/terminal.h"
 #include "base/utf8.h"
 #include "control/report/plot/terminal_plot.h"
@@ -29,10 +29,7 @@ std::string facts_line(std::vector<LinePart> parts, size_t columns) {
 }
 
 std::vector<std::string> table_lines(const ResultTable& table, const DashboardSize& size) {
-  std::istringstream text(to_plain(table, {size.columns, size.colors}));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
-  return lines;
+  return lines_of(to_plain(table, {size.columns, size.colors}));
 }
 
 // Lines around the curves of a panel: title, axis with its numbers, legend.

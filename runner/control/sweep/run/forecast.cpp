@@ -216,14 +216,8 @@ namespace {
 constexpr size_t kMostNamed = 4;
 
 std::string points(const std::vector<std::string>& labels, const std::string& what) {
-  std::string text =
-      (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
-      what + " (";
-  for (size_t i = 0; i < std::min(labels.size(), kMostNamed); ++i)
-    text += (i == 0 ? "" : ", ") + labels[i];
-  if (labels.size() > kMostNamed)
-    text += " and " + std::to_string(labels.size() - kMostNamed) + " more";
-  return text + ")";
+  return (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
+         what + " (" + some_of(labels, kMostNamed) + ")";
 }
 
 using Labels = std::map<std::string, const Trial*>;

@@ -1,8 +1,7 @@
 #include "control/sweep/run/live_table.h"
 
-#include <algorithm>
-
 #include "base/format_units.h"
+#include "base/strings.h"
 #include "base/terminal/progress_line.h"
 #include "base/terminal/terminal.h"
 #include "control/sweep/stored_sweeps.h"
@@ -41,16 +40,6 @@ std::string line_of(const LiveSweep& sweep, size_t running) {
   return text;
 }
 
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const LiveSweep& sweep,
@@ -63,7 +52,7 @@ std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const 
     table.columns.push_back(std::move(column));
   for (const LiveTrial& trial : trials) table.rows.push_back(cells_of(trial, axes));
   std::vector<std::string> lines;
-  if (!trials.empty()) lines = lines_in(to_plain(std::move(table), {width, false}));
+  if (!trials.empty()) lines = lines_of(to_plain(std::move(table), {width, false}));
   lines.push_back(line_of(sweep, trials.size()));
   return lines;
 }

@@ -12,6 +12,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
+#include "base/strings.h"
 #include "control/launch/launch.h"
 #include "control/launch/process/trainer_end.h"
 
@@ -43,13 +44,6 @@ TrialRequest request_from(const json& object) {
   return request;
 }
 
-// "a,b"
-std::string list_of(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ",") + word;
-  return list;
-}
-
 // As the user wrote it, if that means the same from here.
 std::string store_word(const StoreFolder& folder) {
   std::error_code error;
@@ -65,7 +59,7 @@ ChildCommand command_of(const TrialRequest& request, const Slot& slot, const Sto
   command.input = to_json(request);
   if (request.level != LogLevel::debug) command.output = output;
   command.cpus = slot.cpus;
-  if (!slot.gpus.empty()) command.overriding = {{"CUDA_VISIBLE_DEVICES", list_of(slot.gpus)}};
+  if (!slot.gpus.empty()) command.overriding = {{"CUDA_VISIBLE_DEVICES", joined(slot.gpus, ",")}};
   return command;
 }
 

@@ -31,6 +31,11 @@ std::string listed(const std::vector<int>& ranks, const char* of_one, const char
   return text + (ranks.size() == 1 ? of_one : of_several);
 }
 
+void send_report(c10d::Store& store, int rank, const std::string& text) {
+  const std::string line = json_text(json{rank, text}, -1, NotUtf8::replaced) + "\n";
+  store.append(kReports, {line.begin(), line.end()});
+}
+
 }  // namespace
 
 bool MembershipReports::is_conclusive() const {
@@ -45,11 +50,6 @@ std::string MembershipReports::sentence() const {
   if (working.empty()) return "";
   return listed(working, " is running, but has not joined the exchange",
                 " are running, but have not joined the exchange");
-}
-
-void send_report(c10d::Store& store, int rank, const std::string& text) {
-  const std::string line = json_text(json{rank, text}, -1, NotUtf8::replaced) + "\n";
-  store.append(kReports, {line.begin(), line.end()});
 }
 
 MembershipReports reports_so_far(c10d::Store& store, int world_size) {

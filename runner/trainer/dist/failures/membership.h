@@ -124,7 +124,6 @@ struct MembershipReports {
   std::string sentence() const;
 };
 
-void send_report(c10d::Store& store, int rank, const std::string& text);
 MembershipReports reports_so_far(c10d::Store& store, int world_size);
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "engine/optimizer.h"
 #include "engine/parameter.h"
@@ -42,12 +43,6 @@ std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& paramet
   return globs;
 }
 
-std::string list_of_globs(const std::vector<std::string>& globs) {
-  std::string list;
-  for (const std::string& glob : globs) list += (list.empty() ? "[" : ", ") + glob;
-  return list + "]";
-}
-
 void check_takes(const OptimizerGroup& group, std::string_view key, const std::string& remedy) {
   const std::string type = group.section.type();
   if (Registry<Optimizer>::instance().find(type).granularity ==
@@ -68,7 +63,7 @@ std::string remedy_for_default(const std::string& type, const std::vector<Parame
   const auto globs = globs_of_matrices(parameters);
   if (globs.empty()) return "choose another optimizer, such as \"adamw\"";
   return "set type = \"adamw\" here, and add [optimizer.groups.matrices] with type = \"" + type +
-         "\", its lr and match = " + list_of_globs(globs);
+         "\", its lr and match = " + "[" + joined(globs) + "]";
 }
 
 std::vector<std::string> globs_of(const Section& group) {

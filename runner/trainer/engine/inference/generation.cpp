@@ -79,18 +79,6 @@ class NextLogits {
   KeyValueCache cache_;
 };
 
-// The bytes before a character that is not complete yet.
-size_t whole_characters(std::string_view text) {
-  for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if (byte < 0x80) break;
-    if (byte < 0xc0) continue;  // it is not the first of its character
-    const size_t length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-    return length > back ? text.size() - back : text.size();
-  }
-  return text.size();
-}
-
 // Bytes of tokens become text that is certain: whole characters, before any stop text.
 class CertainText {
  public:

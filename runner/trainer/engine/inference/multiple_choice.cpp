@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "engine/inference/completion_loss.h"
 #include "recipe/key_path.h"
@@ -103,8 +104,7 @@ class MultipleChoice final : public Evaluation {
   void read() const {
     const std::string name = expand_path(path_, libtorch_folder());
     std::ifstream file;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(name, ignored)) file.open(name);
+    if (file_exists(name)) file.open(name);
     if (!file.is_open())
       throw section_.error("path", "there is no file '" + name + "'", file_.remedy);
     std::string line;

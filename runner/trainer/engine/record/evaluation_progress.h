@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "base/terminal/progress_throttle.h"
+#include "base/terminal/progress_line.h"
 #include "engine/evaluation.h"
 
 namespace exprun {

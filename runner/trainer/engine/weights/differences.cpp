@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/files/checkpoints.h"
+#include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
@@ -131,8 +132,7 @@ std::vector<std::string> joined_blocks(const std::vector<std::string>& lines) {
 }
 
 std::string recipe_advice(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return "";
+  if (!path_exists(path / kConfigFile)) return "";
   return "\n  `exprun new --from " + shell_quoted(path.string()) +
          "` writes a recipe for that folder";
 }

@@ -98,8 +98,7 @@ at::Tensor with_rows(const at::Tensor& tensor, int64_t rows) {
   return at::cat({tensor, at::zeros(shape, tensor.options())});
 }
 
-}  // namespace
-
+// Writes a new file that llm.c reads, fp32 or bf16; the plan is of kLlmc's names.
 void write_llmc_checkpoint(const TensorPlan& plan, const ByName& ours, at::ScalarType dtype,
                            const Section& model, const fs::path& file) {
   const LlmcSizes sizes = sizes_of(model);
@@ -114,6 +113,8 @@ void write_llmc_checkpoint(const TensorPlan& plan, const ByName& ours, at::Scala
   }
   sync_file(file);
 }
+
+}  // namespace
 
 std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& ours,
                                        at::ScalarType dtype, const fs::path& folder,

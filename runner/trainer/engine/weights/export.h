@@ -18,10 +18,6 @@ std::vector<std::string> write_weights(const TensorPlan& plan, const ByName& our
                                        at::ScalarType dtype, const std::filesystem::path& folder,
                                        size_t most_bytes);
 
-// Writes a new file that llm.c reads, fp32 or bf16; the plan is of kLlmc's names.
-void write_llmc_checkpoint(const TensorPlan& plan, const ByName& ours, at::ScalarType dtype,
-                           const Section& model, const std::filesystem::path& file);
-
 // From {"recipe": RecipeText, "folder": DIR, "dtype": "float32" | "bfloat16" | "float16",
 // "model_type": TYPE, kLlmc for its one file model.bin, or null for the names of ours, "adapter":
 // whether the adapter alone is written (engine/weights/adapter.h); it is merged otherwise} to

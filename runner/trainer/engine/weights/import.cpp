@@ -55,8 +55,7 @@ std::string differing_keys(const fs::path& path, const WeightFiles& files,
                            const ResolvedRecipe& recipe) try {
   constexpr std::string_view kModel = "model.";
   const auto checkpoint = checkpoint_at(path);
-  std::error_code ignored;
-  if (!checkpoint || !fs::exists(checkpoint->run.recipe(), ignored)) return "";
+  if (!checkpoint || !path_exists(checkpoint->run.recipe())) return "";
   const RecipeText theirs = RecipeText::from_json(read_file(checkpoint->run.recipe()));
   const auto& names = files.names();
   const bool has_adapters = std::any_of(names.begin(), names.end(), is_adapter);
@@ -210,8 +209,7 @@ json config_of_llmc(const LlmcSizes& sizes) {
 }
 
 std::optional<LlmcSizes> llmc_sizes(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return std::nullopt;
+  if (!file_exists(path)) return std::nullopt;
   const MappedFile file(path);
   if (!is_llmc_checkpoint(file.bytes())) return std::nullopt;
   return parse_llmc_sizes(file.bytes(), path);
@@ -228,8 +226,7 @@ Opened opened(const fs::path& path, const WeightFiles& files, const ResolvedReci
     return {foreign_plan(*tensor_names(kLlmc), sought_in(files, state), model), kLlmc,
             other_than_config(recipe, keys), differing_sizes(keys, model)};
   }
-  std::error_code ignored;
-  if (!fs::exists(path / kConfigFile, ignored)) return recognised(path, files, recipe, state);
+  if (!path_exists(path / kConfigFile)) return recognised(path, files, recipe, state);
   const json config = read_config(path / kConfigFile);
   const ModelKeys keys = model_keys(config, path / kConfigFile);
   require_gpt(path, model);
@@ -283,8 +280,7 @@ void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
   const Section model = recipe.section("model");
   if (!model.has("init_from")) return;
   const fs::path path = source_path(model);
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return;
+  if (!path_exists(path)) return;
   try {
     const WeightFiles files(path);
     const Opened kind = opened(path, files, recipe, state);

@@ -14,15 +14,14 @@ namespace fs = std::filesystem;
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 Error nothing_to_read(const fs::path& folder) {
-  std::error_code ignored;
   const std::string begin = "weights: '" + folder.string() + "' has no " + kModelFile;
   for (const char* pickled : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    if (fs::exists(folder / pickled, ignored))
+    if (path_exists(folder / pickled))
       return Error(
           begin + ", only " + pickled +
           ", which can run code when it is loaded; save it as safetensors with transformers: "
           "AutoModelForCausalLM.from_pretrained(...).save_pretrained(...)");
-  if (fs::exists(folder / "adapter_model.safetensors", ignored))
+  if (path_exists(folder / "adapter_model.safetensors"))
     return Error(
         begin +
         ", only an adapter; merge it into its model first, with merge_and_unload() of peft");
@@ -32,18 +31,16 @@ Error nothing_to_read(const fs::path& folder) {
 }  // namespace
 
 WeightFiles::WeightFiles(const fs::path& source) {
-  std::error_code ignored;
-  if (!fs::exists(source, ignored))
-    throw Error("weights: '" + source.string() + "' does not exist");
-  if (!fs::is_directory(source, ignored))
+  if (!path_exists(source)) throw Error("weights: '" + source.string() + "' does not exist");
+  if (!folder_exists(source))
     open(source);
-  else if (fs::exists(source / kModelFile, ignored))
+  else if (path_exists(source / kModelFile))
     open(source / kModelFile);
-  else if (fs::exists(source / kIndex, ignored))
+  else if (path_exists(source / kIndex))
     open_indexed(source / kIndex);
   else
     throw nothing_to_read(source);
-  if (fs::exists(source / kAverageFile, ignored)) open_averages(source / kAverageFile);
+  if (path_exists(source / kAverageFile)) open_averages(source / kAverageFile);
 }
 
 void WeightFiles::open_averages(const fs::path& file) {
