@@ -40,3 +40,12 @@ TEST_CASE("utf8: what a terminal acts on becomes U+FFFD, line ends and tabs stay
   CHECK(without_controls("a\x1b]0;b\a\tc\r\n\x7f\xc2\x9b\xff\u00e9") ==
         "a\ufffd]0;b\ufffd\tc\ufffd\n\ufffd\ufffd\ufffd\u00e9");
 }
+
+TEST_CASE("utf8: a character at the end that is not complete yet") {
+  CHECK(whole_characters("aä") == 3);
+  CHECK(whole_characters("a\xc3") == 1);
+  CHECK(whole_characters("a\xe2\x82") == 1);
+  CHECK(whole_characters("\xf0\x9f\x98") == 0);
+  CHECK(whole_characters("a\x82") == 2);  // of none that has begun
+  CHECK(whole_characters("") == 0);
+}
