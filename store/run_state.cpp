@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
 #include "base/machine/network.h"
@@ -54,6 +55,11 @@ bool on_another_host(const RunRow& row) {
   const Host& here = this_host();
   if (!row.boot_id.empty() && row.boot_id == here.boot_id) return false;
   return row.host != here.name || row.machine_id != here.machine_id;
+}
+
+bool is_silent(const RunRow& row) {
+  constexpr int64_t kSilenceMs = 30'000;
+  return now_ms() - row.last_beat_ms >= kSilenceMs;
 }
 
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {

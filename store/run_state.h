@@ -24,6 +24,10 @@ RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 // name alone is not enough, because machines and containers share names.
 bool on_another_host(const RunRow& row);
 
+// Whether a run recorded as running has given no sign of life for 30 s: while its steps are
+// recorded, a run writes each 5 s.
+bool is_silent(const RunRow& row);
+
 // Who writes: enough to tell, later and from elsewhere, whether that process still lives.
 struct ProcessIdentity {
   std::string host;

@@ -2,10 +2,10 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/format_units.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -40,9 +40,8 @@ std::string is_running(const RunRow& run, const std::string& remedy) {
     return "is ending: its launcher (" + where +
            ") is gone, and its trainer saves; run the same command again in a moment";
   if (!on_another_host(run)) return "is running (" + where + "); " + remedy;
-  const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
-  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago); " +
-         remedy;
+  return "may be running (" + where + ", last seen alive " + age(run.last_beat_ms, now_ms()) +
+         "); " + remedy + ". If " + run.host + " is gone: exprun stop " + run.folder + " --lost";
 }
 
 }  // namespace exprun
