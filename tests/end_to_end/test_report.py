@@ -105,6 +105,9 @@ class Names(MadeRuns):
         self.assertEqual(self.heading("report", "--group-by", "lr,state")[:3], ["lr", "state", "runs"])
         self.assertEqual(self.heading("report", "--group-by", "lr")[-1], "state")
         self.assertEqual(self.heading("report", "--group-by", "name,sweep")[:3], ["name", "sweep", "runs"])
+        (all_runs,) = json.loads(self.exprun("report", "--group-by", "ema", "--json").out)
+        self.assertEqual((all_runs["ema"], all_runs["runs"]), (None, 4))
+        self.assertEqual(self.exprun("report", "--group-by", "ema").err, self.exprun("report", "--where", "not has(ema)").err)
         self.assertIn("eval/quiz/points\n    ^^^^^^^^^^^^^^^^ give settings (lr) or columns of ls (state, name, sweep)\n",
                       self.exprun("report", "--group-by", "eval/quiz/points", code=2).err)
 

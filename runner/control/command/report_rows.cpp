@@ -123,8 +123,9 @@ std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<R
           of_ls.push_back({{name, name, all_numbers(values->cells)}, std::move(values->cells)});
           continue;
         }
-      paths.push_back(parameter_named(store, name, span_of(source, part.begin, part.size)));
-      cells.push_back(parameter_values(store, runs, paths.back()).cells);
+      Setting setting = setting_named(store, runs, name, span_of(source, part.begin, part.size));
+      paths.push_back(std::move(setting.path));
+      cells.push_back(std::move(setting.values.cells));
     }
   }
   std::vector<ComparedColumn> groups = parameter_columns(paths, std::move(cells), true);
