@@ -212,6 +212,10 @@ class EvalAndSample(ExprunTest):
         found = {self.exprun(*perplexity, "--tokenizer", path).out for path in ("words", "words/tokenizer.json")}
         self.assertEqual(len(found), 1)
         self.assertIn("step 2: perplexity/bits_per_byte ", found.pop())
+        for prompt in (), ("--prompt", "7"):
+            self.assertEqual(self.exprun("sample", "shards", *prompt, code=2).err,
+                             "exprun: error: sample: the data of shards has no tokenizer, so nothing says which text its tokens stand for; give "
+                             "the tokenizer that made them: --tokenizer PATH, a tokenizer.json, or the folder or file of a vocabulary\n")
         text = self.exprun("sample", "shards", "--tokenizer", "words", "--prompt=7 little", "tokens=3").out
         self.assertTrue(text.startswith("7 little"), text)
         self.exprun("shards.toml", "vocab_size=261", "steps=2", "name=narrow")
