@@ -191,6 +191,24 @@ class Signals(ExprunTest):
         self.assertEqual(self.rows("SELECT exit_code FROM attempt"), [(143,)])
         self.continue_for(20)
 
+    def test_a_command_waits_for_a_trainer_that_has_lost_its_launcher(self):
+        for words in (ENDLESS, ("resume", "@last")):
+            before = 0 if words == ENDLESS else self.last_saved()
+            process = self.start(*words)
+            self.wait_for_step(before + 20, process)
+            (trainer,) = children(process.pid)
+            os.kill(trainer, signal.SIGSTOP)  # so that it is still there
+            process.kill()
+            process.wait()
+            process = self.start(*words)
+            said = process.stderr.readline()
+            self.assertRegex(said, rf"exprun: waiting until tiny-\w+ has ended: its launcher \(process \d+ on .*\) is gone, and its trainer saves\n")
+            os.kill(trainer, signal.SIGCONT)
+            self.wait_until(lambda: self.state() == "running" and not alive(trainer), process)
+            self.wait_for_step(self.last_saved() + 20, process)
+            self.assertRegex(self.stop(process, signal.SIGINT).err, r"\Aexprun: continuing tiny-\w+ \(interrupted\) from step \d+ of")
+        self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 4)])
+
     def test_a_running_recipe_is_not_started_again(self):
         process = self.begin()
         result = self.exprun(*ENDLESS, code=1)

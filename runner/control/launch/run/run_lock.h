@@ -20,8 +20,9 @@ namespace exprun {
 // Throws Error if somebody else has it.
 FileLock lock_new_run(const RunFolder& folder);
 
-// Throws Error that says where the run trains, or that its folder is gone; `instead` is what to do
-// then.
+// Waits for the processes of a run that has ended, which let go of its lock after its end is
+// recorded. Throws Error that says where the run trains, or that its folder is gone; `instead` is
+// what to do then.
 FileLock lock_to_continue(const Store& store, const RunFolder& folder, const RunRow& run,
                           const std::string& instead);
 
