@@ -1,6 +1,7 @@
 #include "store/annotations.h"
 
 #include "base/clock.h"
+#include "store/attempts.h"
 #include "store/store_impl.h"
 
 namespace exprun {
@@ -23,20 +24,26 @@ std::vector<NoteRow> Store::notes(int64_t run) const {
   });
 }
 
-void insert_tag(Connection& connection, int64_t run, const std::string& name) {
-  Query(connection, "INSERT OR IGNORE INTO tag (run, name) VALUES (?, ?)", run, name).run();
+bool insert_tag(Connection& connection, int64_t run, const std::string& name) {
+  return Query(connection, "INSERT OR IGNORE INTO tag (run, name) VALUES (?, ?)", run, name)
+             .run() == 1;
 }
 
 void Store::add_tag(int64_t run, const std::string& name) {
   Connection& connection = *impl_->connection;
-  connection.write("tag a run in", Connection::Durability::written,
-                   [&] { insert_tag(connection, run, name); });
+  connection.write("tag a run in", Connection::Durability::written, [&] {
+    if (insert_tag(connection, run, name))
+      insert_event(connection, {run, 0, "info", kTagEvent, name});
+  });
 }
 
 bool Store::remove_tag(int64_t run, const std::string& name) {
   Connection& connection = *impl_->connection;
   return connection.write("remove a tag from", Connection::Durability::written, [&] {
-    return Query(connection, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 1;
+    if (Query(connection, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 0)
+      return false;
+    insert_event(connection, {run, 0, "info", kUntagEvent, name});
+    return true;
   });
 }
 

@@ -229,16 +229,19 @@ std::vector<CheckpointRow> Store::checkpoints(int64_t run) const {
   });
 }
 
+void insert_event(Connection& connection, const EventRow& event) {
+  Query(connection,
+        "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
+        "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
+        event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
+        event.run)
+      .run();
+}
+
 void Store::record_event(const EventRow& event) {
   Connection& connection = *impl_->connection;
-  connection.write("record an event in", Connection::Durability::written, [&] {
-    Query(connection,
-          "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
-          "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
-          event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
-          event.run)
-        .run();
-  });
+  connection.write("record an event in", Connection::Durability::written,
+                   [&] { insert_event(connection, event); });
 }
 
 std::vector<EventRow> Store::events(int64_t run) const {

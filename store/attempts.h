@@ -21,6 +21,9 @@ void change_recipe(Connection& connection, int64_t run, int64_t last_attempt,
 // Ends the attempt of `row` as the row says, if it is recorded as running. Returns whether it was.
 bool end_as_observed(Connection& connection, const RunRow& row);
 
+// Of the run's current attempt.
+void insert_event(Connection& connection, const EventRow& event);
+
 // Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
 // the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.
 // `kept` is of the same run and step, read before the transaction.
