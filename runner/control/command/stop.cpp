@@ -54,16 +54,24 @@ void require_running(const RunRow& run) {
       (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
 }
 
+// Its pid means no process here.
+bool is_elsewhere(const RunRow& run) {
+  return on_another_host(run) || in_another_pid_namespace(run);
+}
+
 void require_in_reach(const RunRow& run) {
   require_running(run);
-  if (on_another_host(run))
-    throw Error("stop: " + run.folder + ' ' + is_running(run, "stop it on " + run.host));
+  if (is_elsewhere(run))
+    throw Error("stop: " + run.folder + ' ' +
+                is_running(run, on_another_host(run) ? "stop it on " + run.host : "stop it there"));
 }
 
 void require_lost(const RunRow& run) {
   require_running(run);
   const std::string lives = "stop: " + run.folder + " is not lost: ";
-  if (!on_another_host(run)) throw Error(lives + "it " + is_running(run, "stop it without --lost"));
+  if (!on_another_host(run))
+    throw Error(lives + "it " +
+                is_running(run, is_elsewhere(run) ? "stop it there" : "stop it without --lost"));
   if (!is_silent(run))
     throw Error(lives + "it was seen alive on " + run.host +
                 " less than 30 s ago; try again when it has been silent for that long");
@@ -184,7 +192,7 @@ int run_stop(const Words& words, const Globals& globals) {
   const Store store = open_store(globals.store);
   std::vector<RunRow> runs = all_meant(store, globals.store, references, require_in_reach);
   if (all) runs = running(store, globals.store);
-  std::erase_if(runs, [&](const RunRow& run) { return all && on_another_host(run); });
+  std::erase_if(runs, [&](const RunRow& run) { return all && is_elsewhere(run); });
   if (runs.empty()) log_info("no run is running here");
   const std::set<int64_t> sweeps = sweeps_under_way(store, globals.store, runs);
   for (const RunRow& run : runs) tell_to_end(run);

@@ -126,6 +126,12 @@ TEST_CASE("continued run: one whose launcher was killed is ending, and not to be
   CHECK(is_running(run, "stop it first") ==
         "is ending: its launcher (process " + std::to_string(ended) + " on " + run.host +
             ") is gone, and its trainer saves; run the same command again in a moment");
+  RunRow in_container = run;
+  in_container.boot_id = run.boot_id.substr(0, run.boot_id.find('/')) + "/pid:[1]";
+  CHECK_FALSE(has_lost_launcher(in_container));
+  CHECK(is_running(in_container, "stop it first") ==
+        "is running (process " + std::to_string(ended) + " of another container on " + run.host +
+            "); stop it first");
   run.state = RunState::interrupted;
   CHECK_FALSE(has_lost_launcher(run));
 }

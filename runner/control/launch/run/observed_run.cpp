@@ -19,7 +19,8 @@ bool seems_over(const StoreFolder& folder, const RunRow& run) {
 }
 
 std::string launcher_of(const RunRow& run) {
-  return "process " + std::to_string(run.pid) + " on " + run.host;
+  return "process " + std::to_string(run.pid) +
+         (in_another_pid_namespace(run) ? " of another container on " : " on ") + run.host;
 }
 
 std::string lost(const RunRow& run) {
@@ -42,7 +43,7 @@ RunRow reconciled(Store& store, const RunRow& run) {
 
 bool has_lost_launcher(const RunRow& run) {
   return run.state == RunState::running && !on_another_host(run) &&
-         ::kill(static_cast<pid_t>(run.pid), 0) != 0 &&
+         !in_another_pid_namespace(run) && ::kill(static_cast<pid_t>(run.pid), 0) != 0 &&
          errno == ESRCH;
 }
 
