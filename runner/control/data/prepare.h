@@ -50,9 +50,9 @@ void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch =
 Diagnostics missing_sources(const ResolvedRecipe& recipe,
                             const std::string& libtorch = libtorch_folder());
 
-// The raw sources that a recipe names, of all splits; none where one is missing.
-std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
-                                               const std::string& libtorch = libtorch_folder());
+// The files of data that a recipe names, of both splits; none where one is missing.
+std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
+                                                const std::string& libtorch = libtorch_folder());
 
 // glance_at_data for many recipes: each dataset is looked at once.
 class DatasetGlances {

@@ -92,7 +92,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   const bool are_missing = has_errors(glance.problems) || are_others;
   if (const auto before = are_missing ? run_with_these_data(request, folder, run) : std::nullopt)
     if (auto kept = data_without_sources(*before, folder.run(before->folder),
-                                         [&] { return raw_sources(request.resolved); }))
+                                         [&] { return source_files(request.resolved); }))
       glance = {{}, facts_of(*kept), std::move(kept), before->data_fingerprint};
   if (run) glance.dataset_info.least_vocab_size.reset();  // what it has trained on fits
   Diagnostics problems = glance.problems;
