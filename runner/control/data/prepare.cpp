@@ -145,7 +145,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
     } else {
       const PreparedData shards = find_shards(recipe, libtorch);
       glance.dataset_info = facts_of(shards);
-      add_described_vocabulary(recipe, shards, glance.dataset_info);
+      add_vocabulary(recipe, shards, glance.dataset_info);
     }
     glance.problems = doubts_of_sources(recipe, libtorch);
   });

@@ -160,27 +160,27 @@ std::optional<int64_t> described_vocabulary(const PreparedData& shards) {
   return size;
 }
 
-// Nothing where they are so many that reading them takes a while.
-std::optional<int64_t> least_vocabulary(const PreparedData& shards) {
-  constexpr int64_t kMostTokensRead = int64_t{32} << 20;
-  if (token_count(shards.train) + token_count(shards.validation) > kMostTokensRead)
-    return std::nullopt;
-  size_t least = 0;
+// That holds the tokens at the beginning of each shard: of few all.
+int64_t least_vocabulary(const PreparedData& shards) {
+  constexpr int64_t kMostTokensRead = int64_t{8} << 20;
+  const auto number = static_cast<int64_t>(shards.train.size() + shards.validation.size());
+  int64_t largest = 0;
   for (const auto* split : {&shards.train, &shards.validation})
-    for (const TokenShard& shard : *split) least = std::max(least, count_tokens(shard).size());
-  return static_cast<int64_t>(least);
+    for (const TokenShard& shard : *split)
+      largest = std::max(largest, largest_token(shard, kMostTokensRead / number));
+  return largest + 1;
 }
 
 }  // namespace
 
-void add_described_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
-                              DatasetInfo& dataset_info) {
+void add_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
+                    DatasetInfo& dataset_info) {
   if (shards.vocab_size) return;
   const auto described = described_vocabulary(shards);
   dataset_info.described_vocab_size = described;
   const auto size = integer_at(recipe.root(), "model.vocab_size");
-  if (size && described && *size < *described)
-    dataset_info.least_vocab_size = least_vocabulary(shards);
+  const bool is_enough = described && (!size || *size >= *described);
+  if (!is_enough) dataset_info.least_vocab_size = least_vocabulary(shards);
 }
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
