@@ -214,4 +214,14 @@ PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& lib
   return data;
 }
 
+bool are_unchanged(const PreparedData& shards) try {
+  std::vector<fs::path> files;
+  for (const auto* split : {&shards.train, &shards.validation})
+    for (const TokenShard& shard : *split) files.emplace_back(shard.path);
+  return manifest_problems_beside(files).empty() && fingerprint_of(shards) == shards.fingerprint;
+} catch (const Error& error) {  // one is gone, or cannot be read
+  log(LogLevel::debug, error.what());
+  return false;
+}
+
 }  // namespace exprun

@@ -19,4 +19,7 @@ void add_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
 // The same as find_shards with the fingerprint of their content.
 PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& libtorch);
 
+// Whether the shards that gave a fingerprint still do, and the manifests beside them agree.
+bool are_unchanged(const PreparedData& shards);
+
 }  // namespace exprun
