@@ -142,6 +142,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
       glance.dataset_info = std::move(text.dataset_info);
       glance.prepared = std::move(text.prepared);
       glance.fingerprint = std::move(text.fingerprint);
+      glance.train_segments = std::move(text.train_segments);
     } else {
       const PreparedData shards = find_shards(recipe, libtorch);
       glance.dataset_info = facts_of(shards);

@@ -32,6 +32,8 @@ struct DataGlance {
   // Of a text: of the prepared data that these files make, "" where that is not there; nothing
   // where large files would have to be read for it.
   std::optional<std::string> fingerprint = {};
+  // Of few examples that are not prepared yet: the words of their segments (text/examples.h).
+  std::vector<uint32_t> train_segments = {};
 };
 
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.
