@@ -1,6 +1,7 @@
 #include "store/annotations.h"
 
 #include "base/clock.h"
+#include "store/attempts.h"
 #include "store/database/connection.h"
 #include "store/store.h"
 
@@ -23,18 +24,24 @@ std::vector<NoteRow> Store::notes(int64_t run) const {
   });
 }
 
-void insert_tag(Connection& connection, int64_t run, const std::string& name) {
-  Query(connection, "INSERT OR IGNORE INTO tag (run, name) VALUES (?, ?)", run, name).run();
+bool insert_tag(Connection& connection, int64_t run, const std::string& name) {
+  return Query(connection, "INSERT OR IGNORE INTO tag (run, name) VALUES (?, ?)", run, name)
+             .run() == 1;
 }
 
 void Store::add_tag(int64_t run, const std::string& name) {
-  connection_->write("tag a run in", Connection::Durability::written,
-                     [&] { insert_tag(*connection_, run, name); });
+  connection_->write("tag a run in", Connection::Durability::written, [&] {
+    if (insert_tag(*connection_, run, name))
+      insert_event(*connection_, {run, 0, "info", kTagEvent, name});
+  });
 }
 
 bool Store::remove_tag(int64_t run, const std::string& name) {
   return connection_->write("remove a tag from", Connection::Durability::written, [&] {
-    return Query(*connection_, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 1;
+    if (Query(*connection_, "DELETE FROM tag WHERE run = ? AND name = ?", run, name).run() == 0)
+      return false;
+    insert_event(*connection_, {run, 0, "info", kUntagEvent, name});
+    return true;
   });
 }
 

@@ -219,15 +219,18 @@ std::vector<CheckpointRow> Store::checkpoints(int64_t run) const {
   });
 }
 
+void insert_event(Connection& connection, const EventRow& event) {
+  Query(connection,
+        "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
+        "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
+        event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
+        event.run)
+      .run();
+}
+
 void Store::record_event(const EventRow& event) {
-  connection_->write("record an event in", Connection::Durability::written, [&] {
-    Query(*connection_,
-          "INSERT INTO event (run, attempt, time_ms, level, kind, text) "
-          "SELECT id, attempt, ?, ?, ?, ? FROM run WHERE id = ?",
-          event.time_ms != 0 ? event.time_ms : now_ms(), event.level, event.kind, event.text,
-          event.run)
-        .run();
-  });
+  connection_->write("record an event in", Connection::Durability::written,
+                     [&] { insert_event(*connection_, event); });
 }
 
 std::vector<EventRow> Store::events(int64_t run) const {

@@ -18,6 +18,9 @@ void insert_attempt(Connection& connection, int64_t run, int64_t attempt, int64_
 void change_recipe(Connection& connection, int64_t run, int64_t last_attempt,
                    const ChangedRecipe& changed);
 
+// Of the run's current attempt.
+void insert_event(Connection& connection, const EventRow& event);
+
 // Moves the live rows after `from_step` to the archive, under the attempts that wrote them, forgets
 // the later checkpoints, and makes the summaries true again. Before the new attempt is inserted.
 // `kept` is of the same run and step, read before the transaction.

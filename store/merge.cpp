@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/annotations.h"
 #include "store/database/connection.h"
 #include "store/database/open.h"
 #include "store/metrics/series.h"
@@ -375,16 +376,29 @@ void copy_evaluations(Connection& connection, int64_t theirs, int64_t ours) {
   for (const int64_t series : changed) recompute_summary(connection, series);
 }
 
-// What people added to a run there, whichever store has come further: tags, notes and results of
+// A tag that either store has, but for those that were removed from the run last.
+void copy_tags(Connection& connection, int64_t theirs, int64_t ours) {
+  const std::string untag = std::string("'") + kUntagEvent + "'";
+  const std::string of_a_tag = std::string("kind IN ('") + kTagEvent + "', " + untag + ")";
+  copy_log(connection, "event", theirs, ours, of_a_tag);
+  const std::string removed = "(SELECT kind FROM main.event WHERE run = ?1 AND " + of_a_tag +
+                              " AND text = t.name ORDER BY time_ms DESC, id DESC LIMIT 1) IS " +
+                              untag;
+  Query(connection, "DELETE FROM main.tag AS t WHERE run = ?1 AND " + removed, ours).run();
+  Query(connection,
+        "INSERT INTO main.tag (run, name) SELECT ?1, name FROM other.tag AS t WHERE run = ?2 AND "
+        "NOT (" +
+            removed + ") ON CONFLICT DO NOTHING",
+        ours, theirs)
+      .run();
+}
+
+// What people changed of a run there, whichever store has come further: tags, notes and results of
 // `eval`. Whether anything was new.
 bool copy_additions(Connection& connection, int64_t theirs, int64_t ours) {
   return connection.write("merge a run into", Connection::Durability::written, [&] {
     const int before = connection.database().getTotalChanges();
-    Query(connection,
-          "INSERT INTO main.tag (run, name) SELECT ?1, name FROM other.tag WHERE run = ?2 "
-          "ON CONFLICT DO NOTHING",
-          ours, theirs)
-        .run();
+    copy_tags(connection, theirs, ours);
     copy_log(connection, "note", theirs, ours);
     copy_evaluations(connection, theirs, ours);
     return connection.database().getTotalChanges() > before;

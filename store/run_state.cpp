@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
+#include "base/clock.h"
 #include "base/files/file_lock.h"
 #include "base/files/run_folder.h"
 #include "base/machine/network.h"
@@ -17,6 +21,19 @@ std::string first_word(const char* file) {
   std::string word;
   std::ifstream(file) >> word;
   return word;
+}
+
+// "/pid:[4026532201]"; nothing where processes are numbered by the machine.
+std::string pid_namespace() {
+  constexpr std::string_view kOfMachine = "pid:[4026531836]";  // so in every Linux
+  std::error_code ignored;
+  const std::string own = std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
+  return own.empty() || own == kOfMachine ? "" : "/" + own;
+}
+
+// Without the namespace.
+std::string_view kernel_of(std::string_view boot_id) {
+  return boot_id.substr(0, boot_id.find('/'));
 }
 
 // Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
@@ -37,7 +54,8 @@ struct Host {
 };
 
 const Host& this_host() {
-  static const Host host{host_name(), first_word("/proc/sys/kernel/random/boot_id"),
+  static const Host host{host_name(),
+                         first_word("/proc/sys/kernel/random/boot_id") + pid_namespace(),
                          first_word("/etc/machine-id")};
   return host;
 }
@@ -52,8 +70,18 @@ ProcessIdentity this_process() {
 
 bool on_another_host(const RunRow& row) {
   const Host& here = this_host();
-  if (!row.boot_id.empty() && row.boot_id == here.boot_id) return false;
+  if (!row.boot_id.empty() && kernel_of(row.boot_id) == kernel_of(here.boot_id)) return false;
   return row.host != here.name || row.machine_id != here.machine_id;
+}
+
+bool is_silent(const RunRow& row) {
+  constexpr int64_t kSilenceMs = 30'000;
+  return now_ms() - row.last_beat_ms >= kSilenceMs;
+}
+
+bool in_another_pid_namespace(const RunRow& row) {
+  const std::string& here = this_host().boot_id;
+  return kernel_of(row.boot_id) == kernel_of(here) && row.boot_id != here;
 }
 
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {

@@ -24,10 +24,19 @@ RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 // name alone is not enough, because machines and containers share names.
 bool on_another_host(const RunRow& row);
 
+// Whether a run recorded as running has given no sign of life for 30 s: while its steps are
+// recorded, a run writes each 5 s.
+bool is_silent(const RunRow& row);
+
+// Whether a run of this host was recorded in a container with process numbers of its own: its lock
+// tells if it still lives, but here its pid is nobody's, or another process's.
+bool in_another_pid_namespace(const RunRow& row);
+
 // Who writes: enough to tell, later and from elsewhere, whether that process still lives.
 struct ProcessIdentity {
   std::string host;
-  std::string boot_id;     // of the kernel: a new one after every start of the machine
+  std::string boot_id;     // of the kernel, new after every start; "/" and the PID namespace follow
+                           // where that is not the machine's own
   std::string machine_id;  // of the installation (machine-id(5)); empty where it has none
   int64_t pid = 0;
   int64_t pid_started = 0;  // clock ticks after boot: tells a reused pid apart

@@ -122,8 +122,9 @@ class Store {
     std::vector<std::string> kept_out;  // "quickstart-1a2b3c4d: is still running"
   };
   // Brings in the runs of another store by uid, and its sweeps with their trials. Of a run that
-  // both have, the further one is taken, when it continues ours; tags, notes and results of `eval`
-  // come along in any case, also those that were removed here. Of a result that both have, and of
+  // both have, the further one is taken, when it continues ours; notes and results of `eval` come
+  // along in any case, also those that were removed here, and tags as they were changed last, here
+  // or there. Of a result that both have, and of
   // one that was measured with other settings, ours stays. Merging again changes nothing else.
   // `is_running` is asked of runs that the other store calls running.
   Merged merge(const std::filesystem::path& other,

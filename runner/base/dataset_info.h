@@ -29,7 +29,7 @@ struct DatasetInfo {
   std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};
 
   // Of token shards whose tokenizer the recipe does not name: of the one that a description beside
-  // them names, and, where a recipe has a smaller vocabulary, the least that holds their tokens.
+  // them names, and, where that cannot tell, the least that the tokens that were read need.
   std::optional<int64_t> described_vocab_size = {}, least_vocab_size = {};
 
   bool operator==(const DatasetInfo&) const = default;

@@ -1,4 +1,6 @@
-// A recipe with every override, derived value and default filled in, checked, and its hash.
+// A recipe with every override, derived value and default filled in, checked, and its hash: of the
+// paths and values of all keys that are neither default nor derived, but those that cannot change
+// results ("x-identity": false in their schema).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 """Runs in the background: --detach starts one, logs shows what it says, stop ends it."""
+import fcntl
 import os
 import pathlib
 import re
 import signal
-import sqlite3
 import subprocess
 import time
 import unittest
@@ -184,15 +184,41 @@ class Background(ExprunTest):
             time.sleep(0.05)
         self.assertEqual(self.state(), "interrupted")
 
+    def move_elsewhere(self, seen="last_beat_ms"):
+        """As if the run's attempt still ran on another machine."""
+        self.change_store("UPDATE attempt SET state = 'running', ended_ms = NULL, host = 'elsewhere', boot_id = 'another', "
+                          f"machine_id = 'another', last_beat_ms = {seen}")
+
     def test_a_run_on_another_host_is_stopped_there(self):
         name, process, _ = self.detach()
         self.exprun("stop", name)
-        with sqlite3.connect(self.folder / "runs/exprun.db") as store:
-            store.execute("UPDATE attempt SET state = 'running', ended_ms = NULL, host = 'elsewhere', boot_id = 'another', "
-                          "machine_id = 'another'")
-        refused = self.exprun("stop", name, code=1).err
-        self.assertRegex(refused, rf"^exprun: error: stop: {name} may be running \(process {process} on elsewhere, last seen alive "
-                         r"\d+ s ago\); stop it on elsewhere\n$")
+        self.move_elsewhere()
+        self.assertEqual(self.exprun("stop", name, code=1).err,
+                         f"exprun: error: stop: {name} may be running (process {process} on elsewhere, last seen alive just now); "
+                         f"stop it on elsewhere. If elsewhere is gone: exprun stop {name} --lost\n")
+        self.assertEqual(self.exprun("stop", name, "--lost", code=1).err,
+                         f"exprun: error: stop: {name} is not lost: it was seen alive on elsewhere less than 30 s ago; try again "
+                         "when it has been silent for that long\n")
+
+    def test_a_run_whose_machine_is_gone_goes_on_here(self):
+        name, process, _ = self.detach()
+        self.assertRegex(self.exprun("stop", name, "--lost", code=1).err,
+                         rf"^exprun: error: stop: {name} is not lost: it is running \(process {process} on \S+\); "
+                         "stop it without --lost\n$")
+        self.exprun("stop", name)
+        self.move_elsewhere("last_beat_ms - 3600000")
+        self.assertIn("last seen alive 1h ago", self.exprun("resume", name, code=1).err)
+        with open(self.run_folder() / "run.lock", "r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX, 1)
+            self.assertEqual(self.exprun("stop", name, "--lost", code=1).err,
+                             f"exprun: error: stop: {name} is not lost: a process holds its lock, "
+                             f"{self.folder.resolve()}/runs/{name}/run.lock\n")
+        ((step,),) = self.rows("SELECT last_step FROM runs")
+        self.assertEqual(self.exprun("stop", name, "--lost").err,
+                         f"exprun: {name} is recorded as crashed at step {step}; exprun resume {name} continues it\n")
+        self.assertEqual(self.rows("SELECT state, message FROM runs"), [("crashed", "its machine, elsewhere, is gone")])
+        self.assertEqual(self.detach("resume", name)[0], name)
+        self.exprun("stop", name)
 
     def test_what_is_missing_on_the_line(self):
         self.exprun("tiny.toml")

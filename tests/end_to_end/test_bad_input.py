@@ -233,9 +233,11 @@ download or create it again, or write format = "raw_uint16" if it contains only 
 
     def test_a_token_outside_the_vocabulary(self):
         self.write("train.bin", shard([70 if n == 500 else 1 for n in range(1000)]))
-        result = self.exprun("shards.toml", code=2)
-        self.assertIn("shards.toml:13:14: error: token id 70 >= vocab_size 50\n    vocab_size = 50\n", result.err)
-        self.assertEqual(self.state(), "failed")
+        self.assert_refused(["shards.toml"], 2, """\
+shards.toml:13:14: error: 'vocab_size' must be >= 71: the data has the token 70
+    vocab_size = 50
+                 ^^ write the size of the vocabulary that made the tokens, such as 50257 for GPT-2's
+""")
 
 
 class BadStore(BadInput):

@@ -96,7 +96,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         text = re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S)
         self.write("shards.toml", "dataset = { type = 'token_shards', train = 'shards/train_*.bin' }\n" + text)
         largest = max((self.folder / "text.txt").read_bytes())
-        said = f"error: 'vocab_size' must be >= {largest + 1}: the largest token of the data is {largest}\n"
+        said = f"error: 'vocab_size' must be >= {largest + 1}: the data has the token {largest}\n"
         for command in ("check", "shards.toml"), ("shards.toml",):
             self.assertIn(said, self.exprun(*command, f"vocab_size={largest}", code=2).err)
             self.assertIn("write tokenizer = \"prepared\" in [dataset]", self.exprun(*command, code=2).err)

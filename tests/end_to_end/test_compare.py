@@ -47,7 +47,7 @@ class Compare(ExprunTest):
         self.exprun("tiny.toml", "lr=1e-3", *EVALUATED)
         first, second = self.run_names()
         compared = json.loads(self.exprun("compare", first, second, "--json").out)
-        self.assertEqual(compared["parameters"], [{"name": "optimizer.lr", first: 0.01, second: 0.001}])
+        self.assertEqual(compared["settings"], [{"name": "optimizer.lr", first: 0.01, second: 0.001}])
         self.assertEqual(compared["origins"], [{"name": "optimizer.lr", first: "tiny.toml:24", second: "override"}])
         self.assertEqual(compared["circumstances"], [])
         results = {row.pop("name"): row for row in compared["results"]}

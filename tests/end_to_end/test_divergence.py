@@ -1,4 +1,5 @@
 """What a run does when its loss or its gradient norm is not finite, or an outlier (run.on_divergence)."""
+import json
 import random
 import re
 import struct
@@ -114,10 +115,13 @@ class DataOfAStep(DivergenceTest):
         tokens = [i % 50 for i in range(4000)]
         tokens[2500] = 70
         self.write("train.bin", struct.pack("<4000H", *tokens))
+        self.write("data.json", json.dumps({"fingerprint": "", "tokenizer": {"type": "byte"}, "vocab_size": 60, "train": [],
+                                            "validation": []}))
         before, _, behind = TINY.partition('type = "text"\npath = "text.txt"\ntokenizer = "char"\n')
-        self.write("tiny.toml", before + 'type = "token_shards"\ntrain = "train.bin"\nformat = "raw_uint16"\n' + behind)
+        self.write("tiny.toml", before + 'type = "token_shards"\ntrain = "train.bin"\nformat = "raw_uint16"\n'
+                   'tokenizer = "prepared"\n' + behind)
         for order in "sequential", "shuffled_blocks", "random_offsets":
-            said = self.exprun("tiny.toml", "vocab_size=60", f"order={order}", "steps=2000", code=2).err
+            said = self.exprun("tiny.toml", f"order={order}", "steps=2000", code=2).err
             self.assertIn("token id 70 >= vocab_size 60", said)
             ((last,),) = self.rows("SELECT last_step FROM runs ORDER BY run DESC LIMIT 1")
             self.assertGreater(last, 3)

@@ -188,6 +188,51 @@ class EvalAndSample(ExprunTest):
         self.assertRegex(twenty_steps(*recipe, folder=now), r"data: text\.txt is gone; training uses the prepared tokens of tiny-\w+")
         self.assertIn("tiny.toml:16:8: error: ", self.exprun("tiny.toml", "steps=5", cwd=now, code=2).err)
 
+    def test_tokens_that_are_damaged_are_prepared_again(self):
+        value = self.exprun("eval", "@last").out
+        (tokens,) = self.folder.glob("runs/data/*/validation_000000.bin")
+        problem = "has other content than the manifest says"
+        flip_a_bit(tokens)
+        done = self.exprun("eval", "@last")
+        self.assertIn(f"warning: data: the prepared data in '{tokens.parent}' was damaged ({tokens.name} {problem}) and has been "
+                      "prepared again\n", done.err)
+        self.assertEqual(done.out, value)
+        shutil.rmtree(tokens.parent)
+        done = self.exprun("eval", "@last")
+        self.assertIn("exprun: prepared ", done.err)
+        self.assertEqual(done.out, value)
+        text = self.folder / "text.txt"
+        kept = text.rename(self.folder / "kept.txt")
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        flip_a_bit(tokens)
+        self.assertEqual(self.exprun("eval", "@last", code=1).err, f"exprun: error: data: the prepared data in '{tokens.parent}' is "
+                         f"damaged ({tokens.name} {problem}), and text.txt is gone; bring the text back\n")
+        text.write_text(kept.read_text()[:-40])
+        self.assertIn(f"is damaged ({tokens.name} {problem}), and text.txt has changed since; bring the text back\n",
+                      self.exprun("eval", "@last", code=1).err)
+        shutil.rmtree(tokens.parent)
+        text.unlink()
+        self.assertEqual(self.exprun("eval", "@last", code=1).err, f"exprun: error: data: the prepared data in '{tokens.parent}' is "
+                         "gone, and text.txt is gone; bring the text back\n")
+
+    def test_shards_that_are_not_those_of_the_run_are_refused_as_by_a_run(self):
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "shard_tokens=5000", "--out", "made")
+        text = 'type = "text"\npath = "text.txt"\ntokenizer = "char"\n'
+        self.write("shards.toml", (self.folder / "tiny.toml").read_text().replace(text, 'type = "token_shards"\n' + "".join(
+            f'{split} = "made/{split}_*.bin"\n' for split in ("train", "validation"))))
+        self.exprun("shards.toml", "vocab_size=256", "steps=2")
+        value = self.exprun("eval", "@last").out
+        shard = self.folder / "made/train_000001.bin"
+        shutil.copy(shard, self.folder / "made/train_000009.bin")  # which the glob matches, too
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        self.assertEqual(self.exprun("eval", "@last").err, "exprun: eval: recorded eval/val/loss\n")
+        flip_a_bit(shard)
+        said = self.exprun("eval", "@last", code=2).err
+        self.assertRegex(said, r"^shards\.toml:\d+:9: error: token shard: 'made/train_000001\.bin' has other content than the manifest says; ")
+        shard.unlink()
+        self.assertRegex(self.exprun("eval", "@last", code=1).err, r"^exprun: error: data: the data of tiny-\w+ has changed since it began "
+                         rf"\(fingerprint \w+, now \w+; {shard} is gone; .*made/train_000009\.bin is new\), or .*; bring the old data back\n$")
+
     def test_a_store_whose_path_is_no_utf8_may_use_data_whose_paths_are(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")
         text = 'type = "text"\npath = "text.txt"\ntokenizer = "char"\n'
@@ -212,6 +257,10 @@ class EvalAndSample(ExprunTest):
         found = {self.exprun(*perplexity, "--tokenizer", path).out for path in ("words", "words/tokenizer.json")}
         self.assertEqual(len(found), 1)
         self.assertIn("step 2: perplexity/bits_per_byte ", found.pop())
+        for prompt in (), ("--prompt", "7"):
+            self.assertEqual(self.exprun("sample", "shards", *prompt, code=2).err,
+                             "exprun: error: sample: the data of shards has no tokenizer, so nothing says which text its tokens stand for; give "
+                             "the tokenizer that made them: --tokenizer PATH, a tokenizer.json, or the folder or file of a vocabulary\n")
         text = self.exprun("sample", "shards", "--tokenizer", "words", "--prompt=7 little", "tokens=3").out
         self.assertTrue(text.startswith("7 little"), text)
         self.exprun("shards.toml", "vocab_size=261", "steps=2", "name=narrow")

@@ -201,6 +201,21 @@ class Fork(LaterTraining):
         for command in "fork", "rerun":
             self.assertIn(missing, self.refused(command, origin, "steps=5"))
 
+    def test_of_a_glob_a_file_may_be_gone_and_a_new_one_is_read(self):
+        (self.folder / "texts").mkdir()
+        for name in "ab":
+            shutil.copy(self.folder / "text.txt", self.folder / f"texts/{name}.txt")
+        self.exprun("tiny.toml", "path='texts/*.txt'", "steps=2")
+        origin = self.newest().name
+        kept = (self.folder / "texts/b.txt").rename(self.folder / "kept.txt")
+        for command in ["fork", origin, "steps=3"], ["rerun", origin]:
+            self.assertIn(f"exprun: warning: data: texts/b.txt is gone; training uses the prepared tokens of {origin}\n",
+                          self.exprun(*command).err)
+        kept.rename(self.folder / "texts/b.txt")
+        shutil.copy(self.folder / "text.txt", self.folder / "texts/c.txt")
+        for command, differs in (["fork", origin, "steps=4"], "run.steps: 4 (was 2), "), (["rerun", origin], ""):
+            self.assertIn(f"new run; differs from {origin}: {differs}data: texts/c.txt is new\n", self.exprun(*command).err)
+
     def test_a_file_that_changed_is_named_as_the_run_read_it(self):
         text = (self.folder / "text.txt").read_text()
         self.exprun("tiny.toml", "steps=1")

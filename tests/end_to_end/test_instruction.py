@@ -32,13 +32,15 @@ class Instruction(ExprunTest):
         self.assertLess(losses[-1], losses[0] - 1)
         self.assertEqual(self.state(), "finished")
 
-    def test_check_says_of_prepared_examples_what_a_run_says(self):
+    def test_check_says_of_examples_what_a_run_says(self):
         self.write_records([*self.records(50), *[{"instruction": "Tell a long story." * 20, "output": "No."}] * 10])
         words = "ft.toml", "too_long=drop", "validation_fraction=0"
-        self.assertNotIn("examples", self.exprun("check", *words).out)
+        before = self.exprun("check", *words)
         said = re.search(r"50 examples in \d+ sequences; 10 examples dropped: longer than 96 tokens, or without a response; "
                          r"sequences of \d+ tokens hold all of them whole\n", self.exprun(*words, "steps=1").err)[0]
         checked = self.exprun("check", *words)
+        self.assertIn(f"\n  examples     {said}", before.out)
+        self.assertEqual(checked.err, before.err)
         self.assertIn(f"\n  examples     {said}", checked.out)
         self.assertIn("<override 1>:1:10: warning: 10 of 60 examples are dropped: they do not fit into sequences of 96 tokens\n"
                       "    too_long=drop\n             ^^^^ longer ones keep them ", checked.err)

@@ -385,8 +385,31 @@ class New(ExprunTest):
         shutil.copytree(self.folder / "shards", self.folder / "moved")
         (self.folder / "moved/data.json").unlink()
         said = self.exprun("mine.toml", "train=moved/train_*.bin", code=2).err
-        self.assertIn(f"there is no data.json in '{self.folder}/moved' that says which tokenizer made the tokens; exprun data "
-                      "prepare --out writes one\n", said)
+        self.assertIn(f"there is no data.json in '{self.folder}/moved' that says which tokenizer made the tokens\n", said)
+
+    def test_the_files_in_a_folder_are_the_data(self):
+        self.exprun("data", "prepare", "path=text.txt", "validation_tokens=10_000", "shard_tokens=10_000", "--out", "shards")
+        for name in "data.json", "MANIFEST.json":
+            (self.folder / "shards" / name).unlink()
+        text = (self.folder / "text.txt").read_text()
+        for name in "notes/a.md", "notes/deeper/b.md", "notes/c.txt":
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            self.write(name, text)
+        (self.folder / "mixed").mkdir()
+        self.write("mixed/a.md", text)
+        (self.folder / "mixed/picture.png").write_bytes(bytes(10))
+        self.write("mixed/examples.jsonl", '{"prompt": "How many ships?", "response": "Nine."}\n' * 2000)
+        for words, lines in (
+                (("shards",), ('type = "token_shards" ', 'train = "shards/train_*.bin" ', 'validation = "shards/validation_*.bin" ')),
+                (("notes",), ('path = "notes/**" ',)),
+                (("mixed/",), ('path = "mixed/**/*.md" ',)),
+                (("mixed", "--data", "instruction"), ('path = "mixed/**/*.jsonl" ',))):
+            with self.subTest(words=words):
+                name = "_".join(words).replace("/", "").replace("-", "")
+                self.assertNotIn("warning", self.exprun("new", name, "--path", *words).err)
+                for line in lines:
+                    self.assertIn("\n" + line, (self.folder / f"{name}.toml").read_text())
+                self.assertIn(f"{name}.toml: no mistakes\n", self.exprun("check", f"{name}.toml").out)
 
     def test_what_is_commented_out_is_the_default(self):
         self.exprun("new", "mine", "--path", "text.txt")

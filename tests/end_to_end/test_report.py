@@ -105,6 +105,9 @@ class Names(MadeRuns):
         self.assertEqual(self.heading("report", "--group-by", "lr,state")[:3], ["lr", "state", "runs"])
         self.assertEqual(self.heading("report", "--group-by", "lr")[-1], "state")
         self.assertEqual(self.heading("report", "--group-by", "name,sweep")[:3], ["name", "sweep", "runs"])
+        (all_runs,) = json.loads(self.exprun("report", "--group-by", "ema", "--json").out)
+        self.assertEqual((all_runs["ema"], all_runs["runs"]), (None, 4))
+        self.assertEqual(self.exprun("report", "--group-by", "ema").err, self.exprun("report", "--where", "not has(ema)").err)
         self.assertIn("eval/quiz/points\n    ^^^^^^^^^^^^^^^^ give settings (lr) or columns of ls (state, name, sweep)\n",
                       self.exprun("report", "--group-by", "eval/quiz/points", code=2).err)
 
@@ -193,10 +196,10 @@ class Report(ExprunTest):
         ((mean,),) = self.rows("SELECT avg(min) FROM series JOIN runs USING (run) WHERE series.name = 'val/loss' AND "
                                "run IN (SELECT max(run) FROM runs WHERE steps = 4 GROUP BY seed HAVING seed IN (1, 2))")
         self.assertAlmostEqual(group["val_loss_best"], mean)
-        self.assertEqual(self.exprun(*words).err, "exprun: left out 2 runs, repeats of a seed: the newest finished run of each seed "
-                                                  "counts\n")
-        (group,) = json.loads(self.exprun("report", "--group-by", "steps", *words[2:], "--json").out)
-        self.assertEqual(group["val_loss_best_n"], 4)
+        self.assertEqual(self.exprun(*words).err, "exprun: left out 2 runs with the recipe and seed of another: the newest "
+                                                  "finished one counts\n")
+        (by_steps,) = json.loads(self.exprun("report", "--group-by", "steps", *words[2:], "--json").out)
+        self.assertEqual((by_steps["runs"], by_steps["val_loss_best_n"], by_steps["val_loss_best"]), (2, 2, group["val_loss_best"]))
 
     def test_a_point_with_a_missing_seed_stands_last_in_every_table_of_a_sweep(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=6")

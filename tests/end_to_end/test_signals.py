@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from support import ExprunTest, children, flip_a_bit
+from support import TINY, ExprunTest, children, flip_a_bit
 
 ENDLESS = ("tiny.toml", "steps=100000000", "checkpoint.every='1000000 steps'")
 
@@ -85,6 +85,40 @@ class Signals(ExprunTest):
         said = self.exprun("--store", "./runs", "resume", "@last", "steps=200000000", code=1).err
         self.assertIn("; texts/a.txt has changed since; texts/b.txt is gone; texts/c.txt is new), or", said)
         self.assertTrue(said.endswith(f" or start a new run: exprun rerun {self.run_folder().name} steps=200000000 --store ./runs\n"), said)
+
+    def test_a_run_goes_on_without_files_that_were_added(self):
+        (self.folder / "texts").mkdir()
+        shutil.copy(self.folder / "text.txt", self.folder / "texts/a.txt")
+        command = (*ENDLESS, "path='texts/*.txt'")
+        self.stop(self.begin(*command), signal.SIGINT)
+        self.write("texts/b.txt", "Another text.")
+        for again in (["resume", "@last"], command):
+            process = self.start(*again)
+            self.wait_for_step(self.last_saved() + 20, process)
+            said = self.stop(process, signal.SIGINT).err
+            name = self.run_folder().name
+            self.assertIn(f"exprun: warning: data: texts/b.txt is new; {name} continues without it\n", said)
+        self.assertEqual(len(list(self.folder.glob("runs/data/*/data.json"))), 1)
+        with open(self.folder / "texts/a.txt", "a") as text:
+            text.write("more")
+        self.assertIn("; texts/a.txt has changed since; texts/b.txt is new), or", self.exprun("resume", "@last", code=1).err)
+
+    def test_a_run_goes_on_without_shards_that_were_added(self):
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")
+        shards = TINY.replace('type = "text"\npath = "text.txt"\ntokenizer = "char"',
+                              'type = "token_shards"\ntrain = "made/train_*.bin"')
+        self.write("tiny.toml", shards)
+        command = (*ENDLESS, "vocab_size=256")
+        self.stop(self.begin(*command), signal.SIGINT)
+        shutil.copy(self.folder / "made/train_000000.bin", self.folder / "made/train_000001.bin")
+        flip_a_bit(self.folder / "made/train_000001.bin")  # the same shard by another name is the same data
+        process = self.start("resume", "@last")
+        self.wait_for_step(self.last_saved() + 20, process)
+        said = self.stop(process, signal.SIGINT).err
+        self.assertIn(f"exprun: warning: data: made/train_000001.bin is new; {self.run_folder().name} continues without it\n", said)
+        (self.folder / "made/train_000000.bin").unlink()
+        said = self.exprun("resume", "@last", code=1).err
+        self.assertIn(f"; {self.folder}/made/train_000000.bin is gone; {self.folder}/made/train_000001.bin is new), or", said)
 
     def test_a_closed_pipe_does_not_change_how_a_run_ends(self):
         for words in (["tiny.toml"], ["sweep", "tiny.toml", "lr=1e-3,1e-2"]):
@@ -190,6 +224,24 @@ class Signals(ExprunTest):
         self.assert_saved("interrupted")
         self.assertEqual(self.rows("SELECT exit_code FROM attempt"), [(143,)])
         self.continue_for(20)
+
+    def test_a_command_waits_for_a_trainer_that_has_lost_its_launcher(self):
+        for words in (ENDLESS, ("resume", "@last")):
+            before = 0 if words == ENDLESS else self.last_saved()
+            process = self.start(*words)
+            self.wait_for_step(before + 20, process)
+            (trainer,) = children(process.pid)
+            os.kill(trainer, signal.SIGSTOP)  # so that it is still there
+            process.kill()
+            process.wait()
+            process = self.start(*words)
+            said = process.stderr.readline()
+            self.assertRegex(said, rf"exprun: waiting until tiny-\w+ has ended: its launcher \(process \d+ on .*\) is gone, and its trainer saves\n")
+            os.kill(trainer, signal.SIGCONT)
+            self.wait_until(lambda: self.state() == "running" and not alive(trainer), process)
+            self.wait_for_step(self.last_saved() + 20, process)
+            self.assertRegex(self.stop(process, signal.SIGINT).err, r"\Aexprun: continuing tiny-\w+ \(interrupted\) from step \d+ of")
+        self.assertEqual(self.rows("SELECT count(*), max(attempt) FROM runs"), [(1, 4)])
 
     def test_a_running_recipe_is_not_started_again(self):
         process = self.begin()

@@ -484,7 +484,7 @@ class Sweep(SweepCrashes):
         plain = self.exprun("sweep", "show", "1").out
         self.assertRegex(plain, r"(?s)\Atrial +lr +seed +state .*\n    1  0.001     1  finished .*"
                                 r"\nsweep 1 of tiny: finished, 4 of 4 trials finished\n"
-                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\nvariance explained: lr \d+%; unexplained: \d+% \(interactions and noise\)\n\n"
+                                r"best: lr=1e-2, val/loss [\d.]+ ± [\d.e-]+ over 2 seeds\n\n"
                                 r"mean ± standard deviation over seeds, best first:\n *lr  best val/loss\n *0.01  [\d.]+ ± [\d.e-]+ \(2\)\n")
         self.assertEqual(listed[1]["best_changes"], "lr=1e-2")
         self.assertAlmostEqual(listed[1]["best"], statistics.mean(scores[2:]))

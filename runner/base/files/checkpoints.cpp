@@ -127,6 +127,11 @@ std::optional<NamedCheckpoint> checkpoint_at(const fs::path& path) {
                          *step};
 }
 
+std::string advice_to_merge_adapter(const std::string& checkpoint) {
+  return "`exprun export " + checkpoint +
+         " --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR";
+}
+
 std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,
                                                    std::vector<std::string>* skipped) {
   std::vector<CheckpointFolder> found;

@@ -48,6 +48,10 @@ struct NamedCheckpoint {
 // other path.
 std::optional<NamedCheckpoint> checkpoint_at(const std::filesystem::path& path);
 
+// How a model without an adapter begins with what one has learned. `checkpoint`: as `exprun export`
+// takes it, "mine-1a2b3c4d --step 300".
+std::string advice_to_merge_adapter(const std::string& checkpoint);
+
 // Newest first. What is skipped, and why, is added to `skipped` when given:
 // "step_00000300: model.safetensors is missing".
 std::vector<CheckpointFolder> complete_checkpoints(const RunFolder& run,

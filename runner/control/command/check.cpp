@@ -50,7 +50,7 @@ struct Report {
   Diagnostics diagnostics;
   std::string hash;
   size_t trials = 0;            // of a recipe with [sweep]
-  std::string examples;         // what becomes of those that are prepared
+  std::string examples;         // what becomes of them
   ordered_json plan;            // null where it was not asked for, or cannot be known
   std::string plan_error;       // why it is not known, if the world is the reason
   bool lacks_files = false;     // data, examples or weights: no run would start
@@ -150,16 +150,22 @@ class DataLook {
   bool lacks_files_ = false;
 };
 
-// Of a dataset of examples whose data is prepared.
+// The words of the segments of its examples; none of other data, and of examples that only
+// preparing them tells.
+std::vector<uint32_t> segments_of(const DataGlance& glance, const StoreFolder& folder) {
+  if (glance.fingerprint.value_or("").empty()) return glance.train_segments;
+  return read_segment_words(load_set(folder.data() / *glance.fingerprint).train_segments);
+}
+
 void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance& glance,
                   const StoreFolder& folder) try {
   const auto length = sequence_length(recipe.root());
-  if (glance.fingerprint.value_or("").empty() || !length) return;
-  const PreparedData data = load_set(folder.data() / *glance.fingerprint);
-  if (data.train_segments.empty()) return;
+  const std::vector<uint32_t> segments = segments_of(glance, folder);
+  if (segments.empty() || !length) return;
+  int64_t tokens = 0;
+  for (const uint32_t word : segments) tokens += segment_of(word).tokens;
   const bool truncates = text_at(recipe.root(), "dataset.too_long") == "truncate";
-  const ExampleList list(read_segment_words(data.train_segments), token_count(data.train), *length,
-                         truncates);
+  const ExampleList list(segments, tokens, *length, truncates);
   report.examples = remark_on(list, packed_examples(list.examples, *length, 0).size());
   if (const auto dropped = many_dropped(list))
     report.add({clash(recipe.root(), {key_of_length(recipe.root()), "dataset.too_long"},

@@ -220,7 +220,7 @@ std::string json_of(const Comparison& compared) {
     array.pop_back();  // its line end
     return '"' + std::string(name) + "\": " + array;
   };
-  return "{" + member("parameters", compared.parameters.values) + ",\n" +
+  return "{" + member("settings", compared.parameters.values) + ",\n" +
          member("origins", compared.parameters.origins) + ",\n" +
          member("circumstances", compared.circumstances) + ",\n" +
          member("results", compared.results) + ",\n" + member("partings", compared.partings) +

@@ -179,6 +179,9 @@ int run_data_verify(const Words& words, const Globals&) {
           "auto: files with a header; raw_uint16: tokens without a header, as nanoGPT writes them",
           offer::one_of({"auto", "raw_uint16"}))
       .flag("--json", json, "print the findings as a JSON array")
+      .note(
+          "A run compares less: the sizes of prepared files, and the contents of those that were "
+          "modified since, by their times.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data verify data/corpus", "exit code 1 if a file is damaged");
   if (!arguments.parse(words)) return 0;

@@ -17,6 +17,7 @@
 #include "control/command/stored/recorded_evaluations.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/run/run_data.h"
 #include "control/report/standard_output.h"
 #include "recipe/key_path.h"
 #include "recipe/schema/key_lookup.h"
@@ -204,6 +205,7 @@ int run_eval(const Words& words, const Globals& globals) {
         "eval: there is no evaluation; name one, such as evaluation.perplexity.path=FILE "
         "(exprun schema evaluation lists them)",
         ExitCode::bad_recipe);
+  if (weights.run()) restore_data(*weights.run(), globals.store, recipe);
   auto results = evaluate(located);
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);

@@ -32,7 +32,8 @@ namespace {
 // needed with a value, the others as comments with their default.
 struct StarterRequest {
   std::string model, data;  // types
-  std::string path;         // of the data; empty takes what is on every machine
+  Words path;               // of the data: patterns; empty takes what is on every machine
+  Words validation;         // the same of token shards
   std::string from;         // a folder of HuggingFace's whose weights it begins with; or empty
   std::optional<PreparedData> prepared;   // what `exprun data prepare --out` made, at the path
   std::optional<int64_t> bytes;           // of the data, if they are there
@@ -40,6 +41,7 @@ struct StarterRequest {
   std::string schema;  // path of recipe.schema.json from the recipe; empty leaves it out
 };
 
+constexpr const char* kTokenShards = "token_shards";
 constexpr const char* kTextEverywhere = "${libtorch}/include/ATen/**/*.h";
 constexpr size_t kCommentColumn = 36;
 constexpr int64_t kGpt2Vocabulary = 50257;
@@ -136,7 +138,7 @@ std::string data_of_export(const std::filesystem::path& folder) try {
     const bool has_default = keys.contains(key) && keys[key].contains("default");
     if (value && (!has_default || toml_text(*value) != toml_of(keys[key]["default"]))) return "";
   }
-  find_split_sources(*path, nullptr, libtorch_folder());
+  find_sources(*path, libtorch_folder());
   return *files;
 } catch (const Error&) {
   return "";
@@ -144,25 +146,18 @@ std::string data_of_export(const std::filesystem::path& folder) try {
   return "";
 }
 
-Given prepared_given(const StarterRequest& request) {
-  const auto files = [&](const char* pattern) {
-    return toml_quoted((std::filesystem::path(request.path) / pattern).string());
-  };
-  Given given = {{"train", files("train_*.bin")}, {"tokenizer", "\"prepared\""}};
-  if (!request.prepared->validation.empty()) given.emplace("validation", files("validation_*.bin"));
-  return given;
-}
-
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
-  if (request.prepared) return prepared_given(request);
   const std::string key = path_key(type_schema(schemas, "dataset", request.data));
   if (key.empty()) return {};
   if (request.path.empty() && request.data != "text")
     throw Error("new: the path of the data is missing; give it with --path FILES",
                 ExitCode::bad_recipe);
-  const std::string path = request.path.empty() ? kTextEverywhere : request.path;
-  Given given = {{key, toml_quoted(path)}};
-  if (request.from.empty()) return given;
+  Given given = {
+      {key, toml_of_patterns(request.path.empty() ? Words{kTextEverywhere} : request.path)}};
+  if (!request.validation.empty())
+    given.emplace("validation", toml_of_patterns(request.validation));
+  if (request.prepared) given.emplace("tokenizer", "\"prepared\"");
+  if (request.from.empty() || request.prepared) return given;
   given.merge(tokenizer_given(request.from));
   return given;
 }
@@ -187,15 +182,23 @@ Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
   return given;
 }
 
+// Throws RecipeError.
+std::vector<Source> sources_at(const Words& path) {
+  Array patterns;
+  for (const std::string& pattern : path)
+    patterns.emplace_back(pattern, SourceSpan(), Origin::default_value);
+  return find_sources(Value(std::move(patterns), {}, Origin::default_value), libtorch_folder());
+}
+
 constexpr int64_t kSteps = 200, kSequences = 16, kEvaluations = 11;  // one is before the first step
 
 // Examples of instructions are whole in a sequence or are cut: so long that nearly all fit, as a
 // power of two. They are read as bytes, as the recipe does.
-int64_t length_for_examples(const std::string& path) {
+int64_t length_for_examples(const Words& path) {
   constexpr int64_t kShortest = 128, kUsual = 1024, kLongest = 2048;
   std::optional<int64_t> bytes;
   try {
-    bytes = usual_example_bytes(find_sources(Value(path, {}, Origin::default_value), ""));
+    bytes = usual_example_bytes(sources_at(path));
   } catch (const std::exception&) {  // checking the recipe says why
   }
   if (!bytes) return kUsual;
@@ -312,20 +315,32 @@ void refuse_existing(const fs::path& file) {
     throw Error("new: there is no folder '" + folder.string() + "'", ExitCode::bad_recipe);
 }
 
-// Of the files that a path or glob names, as far as they are there.
-std::optional<int64_t> bytes_of(const std::string& path) try {
+// Of the files that are there; nothing where one is missing.
+std::optional<int64_t> bytes_of(const Words& path) try {
   int64_t bytes = 0;
-  for (const Source& source : find_sources(Value(path, {}, Origin::default_value), ""))
+  for (const Source& source : sources_at(path))
     bytes += static_cast<int64_t>(fs::file_size(source.file));
   return bytes;
 } catch (const std::exception&) {  // checking the recipe says why
   return std::nullopt;
 }
 
-bool has_files(const std::string& path) try {
-  return !find_sources(Value(path, {}, Origin::default_value), libtorch_folder()).empty();
-} catch (const std::exception&) {
-  return false;
+// A folder is no source: the files in it are.
+void name_data(const std::string& path, StarterRequest& request) {
+  if (path.empty()) return;
+  request.prepared = described_set(path);
+  if (request.data == "text" && (request.prepared || has_token_shards(path)))
+    request.data = kTokenShards;
+  if (request.data != kTokenShards) request.prepared.reset();
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    request.path = folder_patterns(path, {request.data, Split::train});
+  if (request.data == kTokenShards && !request.path.empty())
+    request.validation = folder_patterns(path, {request.data, Split::validation});
+  if (request.path.empty()) request.path = {path};
+  request.bytes = bytes_of(request.path);
+  if (!request.bytes)
+    log_warning("new: no file matches '" + path + "'; the recipe needs it to run");
 }
 
 Offer types_of(const char* kind) {
@@ -336,7 +351,8 @@ Offer types_of(const char* kind) {
 
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
-  StarterRequest request{"gpt", "text", "", "", {}, {}, {}, ""};
+  std::string path;
+  StarterRequest request{"gpt", "text", {}, {}, "", {}, {}, {}, ""};
   Arguments arguments("new [NAME]",
                       "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
@@ -350,10 +366,10 @@ int run_new(const Words& words, const Globals&) {
           "weights",
           offer::folders)
       .option(
-          "--path", "FILES", request.path,
-          "the data: a path, a glob, or the folder of prepared shards (default: LibTorch's C++ "
-          "headers; with --from and a folder that exprun exported, the text of the exported run "
-          "if it still exists)",
+          "--path", "FILES", path,
+          "the data: a path, a glob, or a folder of files (default: LibTorch's C++ headers; with "
+          "--from and a folder that exprun exported, the text of the exported run if it still "
+          "exists)",
           offer::files)
       .note(
           "The first line names the recipe's schema, for editors. If no schema is in this folder "
@@ -382,20 +398,14 @@ int run_new(const Words& words, const Globals&) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
-  if (request.path.empty() && request.data == "text" && !request.from.empty())
-    request.path = data_of_export(request.from);
-  std::optional<PreparedData> set;
-  if (!request.path.empty()) set = described_set(request.path);
-  if (set && request.data == "text") request.data = "token_shards";
-  if (request.data == "token_shards") request.prepared = set;
-  if (!request.path.empty()) request.bytes = bytes_of(request.path);
+  if (path.empty() && request.data == "text" && !request.from.empty())
+    path = data_of_export(request.from);
+  name_data(path, request);
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
   write_file_atomically(file, text);
-  if (!request.path.empty() && !set && !has_files(request.path))
-    log_warning("new: no file matches '" + request.path + "'; the recipe needs it to run");
   const std::string typed = shell_quoted(file.string());
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
            typed + " runs it");

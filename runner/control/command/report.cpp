@@ -47,10 +47,12 @@ void declare(AskedReport& asked, Arguments& arguments) {
               "(default: the first metric)")
       .flag("--reverse", asked.reverse, "sort the other way around")
       .number("--top", asked.top, "show the first N rows only", 1)
-      .option("--group-by", "A,B", asked.group_by,
-              "one row for each combination of values of these settings or columns of ls, with "
-              "mean ± standard deviation (number of runs) of the metrics: over the runs that "
-              "finished, or over all if none did")
+      .option(
+          "--group-by", "A,B", asked.group_by,
+          "one row for each combination of values of these settings or columns of ls, with "
+          "mean ± standard deviation (number of runs) of the metrics: over the runs that "
+          "finished, or over all if none did; of runs with the same recipe and seed, the newest "
+          "finished one counts")
       .flag(
           "--over-seeds", asked.over_seeds,
           "one row for all runs that differ only in run.seed, of which the newest finished run of "
@@ -279,7 +281,7 @@ int run_report(const Words& words, const Globals& globals) {
   if (asked.format.is_for_programs()) return 0;
   if (report.repeats > 0)
     log_info("left out " + pluralize(static_cast<int64_t>(report.repeats), "run") +
-             ", repeats of a seed: the newest finished run of each seed counts");
+             " with the recipe and seed of another: the newest finished one counts");
   if (!report.warning.empty()) log_warning(report.warning);
   return 0;
 }

@@ -123,8 +123,9 @@ std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<R
           of_ls.push_back({{name, name, all_numbers(values->cells)}, std::move(values->cells)});
           continue;
         }
-      paths.push_back(parameter_named(store, name, span_of(source, part.begin, part.size)));
-      cells.push_back(parameter_values(store, runs, paths.back()).cells);
+      Setting setting = setting_named(store, runs, name, span_of(source, part.begin, part.size));
+      paths.push_back(std::move(setting.path));
+      cells.push_back(std::move(setting.values.cells));
     }
   }
   std::vector<ComparedColumn> groups = parameter_columns(paths, std::move(cells), true);
@@ -159,7 +160,7 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
     std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
     if (!named) std::erase_if(by, is_seed);
     auto groups = groups_of(by, runs.size());
-    const size_t repeats = named ? 0 : keep_one_of_each_seed(runs, groups);
+    const size_t repeats = keep_one_of_repeats(runs, groups);
     if (are_asked || groups.size() < runs.size()) {
       if (asked.curves)
         refuse_report(

@@ -38,7 +38,7 @@ struct Rows {
   bool are_runs = true;
   Criterion criterion = {};
   std::vector<std::vector<size_t>> groups = {};  // places of their runs
-  size_t repeats = 0;                            // runs that are in none: another has their seed
+  size_t repeats = 0;                            // runs that are in none: another has their recipe
 };
 
 // With the usual columns, or those that are asked for in their stead.

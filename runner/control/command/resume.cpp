@@ -97,7 +97,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   const auto variable = [](const char* name) { return std::getenv(name); };
   const bool restarted = restarts_before(variable) > 0;
   await_previous_attempt(restarted, [&] {
-    run = reconciled(store, *store.run(run.id));
+    run = ended_without_launcher(store, reconciled(store, *store.run(run.id)));
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });

@@ -83,6 +83,16 @@ class TextPrinter {
   std::string prompt_;
 };
 
+// Throws Error where the run was trained on tokens of which nothing says what they stand for.
+void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe) {
+  if (text_at(recipe.root(), "dataset.tokenizer") != "none") return;
+  throw Error("sample: the data of " + word +
+                  " has no tokenizer, so nothing says which text its tokens stand for; give the "
+                  "tokenizer that made them: --tokenizer PATH, a tokenizer.json, or the folder or "
+                  "file of a vocabulary",
+              ExitCode::bad_recipe);
+}
+
 // Of the run's dataset. Throws Error where it has none.
 PromptForm form_of_instructions(const WeightsArgument& weights, const ResolvedRecipe& recipe) {
   const Section dataset = recipe.section("dataset");
@@ -302,6 +312,7 @@ int run_sample(const Words& words, const Globals& globals) {
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
+  require_tokenizer(word, base);
   const bool asks_anew = !options.empty() || !file.empty();
   const Prompting prompting = prompting_of(weights, base, changes, asks_anew, instruction);
   std::vector<GivenPrompt> prompts = prompts_of_options(options);

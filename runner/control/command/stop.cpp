@@ -13,6 +13,7 @@
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/run_lock.h"
 #include "control/sweep/sweep_processes.h"
 #include "store/run_state.h"
 
@@ -44,24 +45,45 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
   return runs;
 }
 
-void require_in_reach(const RunRow& run) {
-  if (run.state != RunState::running)
-    throw Error(
-        "stop: " + run.folder + " is not running: it " +
-        (run.state == RunState::finished ? "is finished" : "ended") + " at step " +
-        std::to_string(run.last_step) +
-        (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
-  if (on_another_host(run))
-    throw Error("stop: " + run.folder + ' ' + is_running(run, "stop it on " + run.host));
+void require_running(const RunRow& run) {
+  if (run.state == RunState::running) return;
+  throw Error(
+      "stop: " + run.folder + " is not running: it " +
+      (run.state == RunState::finished ? "is finished" : "ended") + " at step " +
+      std::to_string(run.last_step) +
+      (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
 }
 
-// Each once, and all in reach, before the first is told.
+// Its pid means no process here.
+bool is_elsewhere(const RunRow& run) {
+  return on_another_host(run) || in_another_pid_namespace(run);
+}
+
+void require_in_reach(const RunRow& run) {
+  require_running(run);
+  if (is_elsewhere(run))
+    throw Error("stop: " + run.folder + ' ' +
+                is_running(run, on_another_host(run) ? "stop it on " + run.host : "stop it there"));
+}
+
+void require_lost(const RunRow& run) {
+  require_running(run);
+  const std::string lives = "stop: " + run.folder + " is not lost: ";
+  if (!on_another_host(run))
+    throw Error(lives + "it " +
+                is_running(run, is_elsewhere(run) ? "stop it there" : "stop it without --lost"));
+  if (!is_silent(run))
+    throw Error(lives + "it was seen alive on " + run.host +
+                " less than 30 s ago; try again when it has been silent for that long");
+}
+
+// Each once, and all as `require` wants them, before the first is told.
 std::vector<RunRow> all_meant(const Store& store, const StoreFolder& folder,
-                              const Words& references) {
+                              const Words& references, void (*require)(const RunRow&)) {
   std::vector<RunRow> all;
   for (const std::string& reference : references)
     for (RunRow& run : meant(store, folder, reference)) {
-      require_in_reach(run);
+      require(run);
       const bool is_known = std::any_of(all.begin(), all.end(),
                                         [&](const RunRow& other) { return other.id == run.id; });
       if (!is_known) all.push_back(std::move(run));
@@ -114,6 +136,17 @@ std::set<int64_t> sweeps_under_way(const Store& store, const StoreFolder& folder
   return sweeps;
 }
 
+// Its lock, which many network file systems share between hosts, tells of a process that lives.
+void record_as_lost(Store& store, const StoreFolder& folder, const RunRow& run) {
+  const HeldRun held = hold_ended_run(folder, run);
+  if (!held.is_free)
+    throw Error("stop: " + run.folder + " is not lost: a process holds its lock, " +
+                folder.run(run.folder).lock().string());
+  store.give_up(run, "its machine, " + run.host + ", is gone");
+  log_info(run.folder + " is recorded as crashed at step " + std::to_string(run.last_step) +
+           "; exprun resume " + run.folder + " continues it");
+}
+
 std::vector<std::string> offered_running(const Typed& typed) {
   const Store store = open_store(typed.store);
   std::vector<std::string> names;
@@ -125,7 +158,7 @@ std::vector<std::string> offered_running(const Typed& typed) {
 
 int run_stop(const Words& words, const Globals& globals) {
   Words references;
-  bool all = false, no_wait = false;
+  bool all = false, no_wait = false, lost = false;
   Arguments arguments("stop RUN...",
                       "Stops runs: each finishes its current step, saves a checkpoint and ends. "
                       "Waits until they have ended.");
@@ -135,6 +168,9 @@ int run_stop(const Words& words, const Globals& globals) {
              offered_running)
       .flag("--all", all, "all runs in the store that are running on this machine")
       .flag("--no-wait", no_wait, "return without waiting")
+      .flag("--lost", lost,
+            "the machine of the runs is gone: record that they crashed, so that they can be "
+            "continued here")
       .note(
           "A second stop while a run is saving ends it at once, like a second Ctrl-C. Stopping a "
           "trial stops its sweep; the same sweep command continues it.")
@@ -145,10 +181,18 @@ int run_stop(const Words& words, const Globals& globals) {
   if (references.empty() != all)
     throw Error(all ? "stop: --all leaves no run to name" : "stop: say which run, or --all",
                 ExitCode::bad_recipe);
+  if (lost && all)
+    throw Error("stop: --lost wants the runs by name, not --all", ExitCode::bad_recipe);
+  if (lost) {
+    Store store = open_store_to_change(globals.store);
+    for (const RunRow& run : all_meant(store, globals.store, references, require_lost))
+      record_as_lost(store, globals.store, run);
+    return 0;
+  }
   const Store store = open_store(globals.store);
-  std::vector<RunRow> runs = all_meant(store, globals.store, references);
+  std::vector<RunRow> runs = all_meant(store, globals.store, references, require_in_reach);
   if (all) runs = running(store, globals.store);
-  std::erase_if(runs, [&](const RunRow& run) { return all && on_another_host(run); });
+  std::erase_if(runs, [&](const RunRow& run) { return all && is_elsewhere(run); });
   if (runs.empty()) log_info("no run is running here");
   const std::set<int64_t> sweeps = sweeps_under_way(store, globals.store, runs);
   for (const RunRow& run : runs) tell_to_end(run);

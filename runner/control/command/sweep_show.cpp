@@ -115,19 +115,25 @@ std::string way_back(const StoredSweep& sweep, const StoreFolder& folder) {
          "` brings back " + pluralize(count, "removed run") + '\n';
 }
 
+// Nothing of a single axis: whatever the seeds do not explain, it does.
+std::string variance_text(const std::vector<ScoredPoint>& points) {
+  const std::vector<Importance> importance = importance_of_axes(points);
+  if (importance.size() < 2) return "";
+  std::string axes;
+  for (const Importance& axis : importance)
+    if (axis.explained)
+      axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
+  if (axes.empty()) return "";
+  return fitted("variance explained: " + axes + "; unexplained: " +
+                percent(unexplained_variance(points).value()) + " (interactions and noise)") +
+         '\n';
+}
+
 void print_summary(const StoredSweep& sweep, const StoreFolder& folder) {
   std::string text = "\nsweep " + std::to_string(sweep.row.id) + " of " + sweep.row.name + ": " +
                      sweep.state + ", " + counts_text(sweep) + '\n';
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
-  const std::vector<ScoredPoint> points = sweep.finished_points();
-  std::string axes;
-  for (const Importance& axis : importance_of_axes(points))
-    if (axis.explained)
-      axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
-  if (!axes.empty())
-    text += fitted("variance explained: " + axes + "; unexplained: " +
-                   percent(unexplained_variance(points).value()) + " (interactions and noise)") +
-            '\n';
+  text += variance_text(sweep.finished_points());
   print(text + way_back(sweep, folder));
   if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
     log_warning(warning);
@@ -185,8 +191,10 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "The variance explained by an axis is the share of the metric's variance across finished "
           "trials that the other axes alone do not explain but do explain together with this axis, "
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
-          "the seed and noise. Nothing is said where no trials tell these apart, as with one axis "
-          "and one seed. Of several axes, one with many different numbers counts by four ranges of "
+          "the seed and noise. Nothing is said where no trials tell these apart; for a single "
+          "axis, "
+          "only --json gives it. Of several axes, one with many different numbers counts by four "
+          "ranges of "
           "them.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")

@@ -194,8 +194,9 @@ std::string content_hash(const std::vector<ContentPart>& parts) {
   return hasher.hex();
 }
 
+// Hidden: runs/data/* are sets of data.
 KnownSources::KnownSources(const fs::path& data_folder, const InputFiles& inputs)
-    : file_(data_folder / "known" / inputs.key()), settled_(inputs.are_settled()) {}
+    : file_(data_folder / ".known" / inputs.key()), settled_(inputs.are_settled()) {}
 
 std::optional<std::string> KnownSources::fingerprint() const {
   std::error_code ignored;

@@ -90,12 +90,11 @@ std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
 // Throws RecipeError for sources that are missing.
 Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const bool text = is_raw(recipe);
-  const Value* validation = recipe.find("dataset.validation");
-  const Value* train = recipe.find(text ? "dataset.path" : "dataset.train");
-  const bool may_repeat = text && train->as<Array>() != nullptr;
-  if (!validation && !may_repeat && !(text && may_have_unused_keys(dataset_table(recipe))))
+  const bool may_repeat = text && recipe.find("dataset.path")->as<Array>() != nullptr;
+  if (!recipe.find("dataset.validation") && !may_repeat &&
+      !(text && may_have_unused_keys(dataset_table(recipe))))
     return {};
-  const SplitSources sources = find_split_sources(*train, validation, libtorch);
+  const SplitSources sources = find_split_sources(dataset_table(recipe), libtorch);
   Diagnostics warnings = trained_validation(sources);
   if (!text) return warnings;
   for (Diagnostic& repeated : repeated_text(sources)) warnings.push_back(std::move(repeated));
@@ -143,10 +142,11 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
       glance.dataset_info = std::move(text.dataset_info);
       glance.prepared = std::move(text.prepared);
       glance.fingerprint = std::move(text.fingerprint);
+      glance.train_segments = std::move(text.train_segments);
     } else {
       const PreparedData shards = find_shards(recipe, libtorch);
       glance.dataset_info = facts_of(shards);
-      add_described_vocabulary(recipe, shards, glance.dataset_info);
+      add_vocabulary(recipe, shards, glance.dataset_info);
     }
     glance.problems = doubts_of_sources(recipe, libtorch);
   });
@@ -158,21 +158,23 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& lib
     return !value.is_invalid && value.as<std::string>() != nullptr;
   };
   Diagnostics problems;
-  for (const char* key : {"dataset.path", "dataset.train", "dataset.validation"}) {
+  const std::string type = text_at(recipe.root(), "dataset.type").value_or("text");
+  for (const auto& [key, split] : {std::pair{"dataset.path", Split::train},
+                                   {"dataset.train", Split::train},
+                                   {"dataset.validation", Split::validation}}) {
     const Value* paths = valid_at(recipe.root(), key);
     const Array* several = paths ? paths->as<Array>() : nullptr;
     const bool readable = paths && (several ? std::all_of(several->begin(), several->end(), is_path)
                                             : is_path(*paths));
-    if (readable) collect(problems, [&] { find_sources(*paths, libtorch); });
+    const WantedFiles wanted{type, split};
+    if (readable) collect(problems, [&] { find_sources(*paths, libtorch, wanted); });
   }
   return problems;
 }
 
-std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
-                                               const std::string& libtorch) try {
-  if (!is_raw(recipe)) return {};
-  const SplitSources sources =
-      find_split_sources(*recipe.find("dataset.path"), recipe.find("dataset.validation"), libtorch);
+std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
+                                                const std::string& libtorch) try {
+  const SplitSources sources = find_split_sources(dataset_table(recipe), libtorch);
   std::vector<std::filesystem::path> files;
   for (const auto* split : {&sources.train, &sources.validation})
     for (const Source& source : *split) files.push_back(source.file);

@@ -32,6 +32,8 @@ struct DataGlance {
   // Of a text: of the prepared data that these files make, "" where that is not there; nothing
   // where large files would have to be read for it.
   std::optional<std::string> fingerprint = {};
+  // Of few examples that are not prepared yet: the words of their segments (text/examples.h).
+  std::vector<uint32_t> train_segments = {};
 };
 
 // Nothing is tokenized or written. For recipes whose [dataset] is sound.
@@ -50,9 +52,9 @@ void warn_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch =
 Diagnostics missing_sources(const ResolvedRecipe& recipe,
                             const std::string& libtorch = libtorch_folder());
 
-// The raw sources that a recipe names, of all splits; none where one is missing.
-std::vector<std::filesystem::path> raw_sources(const ResolvedRecipe& recipe,
-                                               const std::string& libtorch = libtorch_folder());
+// The files of data that a recipe names, of both splits; none where one is missing.
+std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
+                                                const std::string& libtorch = libtorch_folder());
 
 // glance_at_data for many recipes: each dataset is looked at once.
 class DatasetGlances {

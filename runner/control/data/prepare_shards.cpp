@@ -31,11 +31,9 @@ using ManifestProblems = std::map<fs::path, std::string>;
 
 // Of a folder's files those that are sources are looked at, and the small ones that are no shards,
 // without which the manifest could not vouch for all that are there.
-ManifestProblems manifest_problems_beside(const SplitSources& sources) {
+ManifestProblems manifest_problems_beside(const std::vector<fs::path>& files) {
   std::map<fs::path, std::set<std::string>> names;  // by folder
-  for (const auto* split : {&sources.train, &sources.validation})
-    for (const Source& source : *split)
-      names[source.file.parent_path()].insert(source.file.filename().string());
+  for (const fs::path& file : files) names[file.parent_path()].insert(file.filename().string());
   ManifestProblems found;
   std::error_code ignored;
   for (auto& [folder, looked_at] : names) try {
@@ -57,7 +55,7 @@ bool describes_set(const fs::path& file) {
 }
 
 // Patterns that match more of a set than its shards, each told once.
-Diagnostics too_wide_patterns(const std::vector<Source>& sources) {
+Diagnostics too_wide_patterns(const std::vector<Source>& sources, Split split) {
   Diagnostics problems;
   for (const Source& source : sources) {
     const auto same_place = [&](const Diagnostic& known) {
@@ -66,19 +64,18 @@ Diagnostics too_wide_patterns(const std::vector<Source>& sources) {
     };
     if (!source.by_glob || !describes_set(source.file) || std::ranges::any_of(problems, same_place))
       continue;
-    const auto patterns = shard_patterns(source.file.parent_path());
     problems.push_back({source.where,
                         "this also matches '" + source.file.string() + "', which is no token shard",
-                        patterns.empty() ? "" : write_one_of(patterns)});
+                        how_to_name_files_in(source.file.parent_path(), {"token_shards", split})});
   }
   return problems;
 }
 
 // Absolute, because a trainer may start elsewhere. Every bad shard of the split is reported.
-std::vector<TokenShard> shards_of(const std::vector<Source>& sources, ShardFormat format,
-                                  const ManifestProblems& listed) {
+std::vector<TokenShard> shards_of(const std::vector<Source>& sources, Split split,
+                                  ShardFormat format, const ManifestProblems& listed) {
   std::vector<TokenShard> shards;
-  Diagnostics problems = too_wide_patterns(sources);
+  Diagnostics problems = too_wide_patterns(sources, split);
   if (!problems.empty()) throw RecipeError(std::move(problems));
   for (const Source& source : sources) try {
       if (const auto found = listed.find(source.file); found != listed.end())
@@ -103,10 +100,11 @@ std::string fingerprint_of(const PreparedData& data) {
 
 PreparedData set_in(const fs::path& folder, const Section& dataset) {
   if (std::error_code ignored; !fs::exists(folder / kDataDescription, ignored))
-    throw dataset.error("tokenizer", "there is no " + std::string(kDataDescription) + " in '" +
-                                         folder.string() +
-                                         "' that says which tokenizer made the tokens; "
-                                         "exprun data prepare --out writes one");
+    throw dataset.error("tokenizer",
+                        "there is no " + std::string(kDataDescription) + " in '" + folder.string() +
+                            "' that says which tokenizer made the tokens",
+                        "exprun data prepare --out writes one; for the shards of others name the "
+                        "tokenizer, or write \"none\" and set vocab_size in [model]");
   return load_set(folder);
 }
 
@@ -162,27 +160,27 @@ std::optional<int64_t> described_vocabulary(const PreparedData& shards) {
   return size;
 }
 
-// Nothing where they are so many that reading them takes a while.
-std::optional<int64_t> least_vocabulary(const PreparedData& shards) {
-  constexpr int64_t kMostTokensRead = int64_t{32} << 20;
-  if (token_count(shards.train) + token_count(shards.validation) > kMostTokensRead)
-    return std::nullopt;
-  size_t least = 0;
+// That holds the tokens at the beginning of each shard: of few all.
+int64_t least_vocabulary(const PreparedData& shards) {
+  constexpr int64_t kMostTokensRead = int64_t{8} << 20;
+  const auto number = static_cast<int64_t>(shards.train.size() + shards.validation.size());
+  int64_t largest = 0;
   for (const auto* split : {&shards.train, &shards.validation})
-    for (const TokenShard& shard : *split) least = std::max(least, count_tokens(shard).size());
-  return static_cast<int64_t>(least);
+    for (const TokenShard& shard : *split)
+      largest = std::max(largest, largest_token(shard, kMostTokensRead / number));
+  return largest + 1;
 }
 
 }  // namespace
 
-void add_described_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
-                              DatasetInfo& dataset_info) {
+void add_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
+                    DatasetInfo& dataset_info) {
   if (shards.vocab_size) return;
   const auto described = described_vocabulary(shards);
   dataset_info.described_vocab_size = described;
   const auto size = integer_at(recipe.root(), "model.vocab_size");
-  if (size && described && *size < *described)
-    dataset_info.least_vocab_size = least_vocabulary(shards);
+  const bool is_enough = described && (!size || *size >= *described);
+  if (!is_enough) dataset_info.least_vocab_size = least_vocabulary(shards);
 }
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
@@ -196,14 +194,15 @@ PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtor
     }
   };
   SplitSources sources;
-  collect([&] {
-    sources = find_split_sources(*recipe.find("dataset.train"), recipe.find("dataset.validation"),
-                                 libtorch);
-  });
-  const ManifestProblems listed = manifest_problems_beside(sources);
+  collect([&] { sources = find_split_sources(*recipe.find("dataset")->as<Table>(), libtorch); });
+  std::vector<fs::path> files;
+  for (const auto* split : {&sources.train, &sources.validation})
+    for (const Source& source : *split) files.push_back(source.file);
+  const ManifestProblems listed = manifest_problems_beside(files);
   const ShardFormat format = format_of(recipe);
-  collect([&] { data.train = shards_of(sources.train, format, listed); });
-  collect([&] { data.validation = shards_of(sources.validation, format, listed); });
+  collect([&] { data.train = shards_of(sources.train, Split::train, format, listed); });
+  collect(
+      [&] { data.validation = shards_of(sources.validation, Split::validation, format, listed); });
   collect([&] { find_tokenizer(recipe, libtorch, data); });
   if (!problems.empty()) throw RecipeError(std::move(problems));
   return data;
@@ -213,6 +212,16 @@ PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& lib
   PreparedData data = find_shards(recipe, libtorch);
   data.fingerprint = fingerprint_of(data);
   return data;
+}
+
+bool are_unchanged(const PreparedData& shards) try {
+  std::vector<fs::path> files;
+  for (const auto* split : {&shards.train, &shards.validation})
+    for (const TokenShard& shard : *split) files.emplace_back(shard.path);
+  return manifest_problems_beside(files).empty() && fingerprint_of(shards) == shards.fingerprint;
+} catch (const Error& error) {  // one is gone, or cannot be read
+  log(LogLevel::debug, error.what());
+  return false;
 }
 
 }  // namespace exprun

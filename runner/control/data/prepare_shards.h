@@ -11,12 +11,15 @@ namespace exprun {
 // Finds the shards of both splits and reads their headers. Throws RecipeError.
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch);
 
-// What the descriptions of the sets say that these shards belong to, where the recipe names no
-// tokenizer. Throws Error.
-void add_described_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
-                              DatasetInfo& dataset_info);
+// Where the recipe names no tokenizer: what the descriptions of the sets say that these shards
+// belong to, and the tokens themselves. Throws Error.
+void add_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
+                    DatasetInfo& dataset_info);
 
 // The same as find_shards with the fingerprint of their content.
 PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& libtorch);
+
+// Whether the shards that gave a fingerprint still do, and the manifests beside them agree.
+bool are_unchanged(const PreparedData& shards);
 
 }  // namespace exprun

@@ -22,6 +22,7 @@
 #include "control/data/tokenize_sources.h"
 #include "recipe/paths.h"
 #include "text/bpe/bpe_vocabulary.h"
+#include "text/examples.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -101,8 +102,11 @@ class Preparation {
     if (made_of_others && !large)
       require_tokens_for_texts(options_, *tokenizer, unpacked_sources());
     limit_tokens(*tokenizer, dataset_info);
-    measure_examples(*tokenizer, dataset_info);
-    return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional("")};
+    const SegmentsOfSplits segments = measured_examples(*tokenizer);
+    dataset_info.train_examples = lengths_of_examples(segments.train);
+    dataset_info.validation_examples = lengths_of_examples(segments.validation);
+    return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional(""),
+            segments.train};
   }
 
  private:
@@ -152,15 +156,12 @@ class Preparation {
   }
 
   // Of few: the others are measured once they are prepared.
-  void measure_examples(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
+  SegmentsOfSplits measured_examples(const Tokenizer& tokenizer) const {
     const auto& sources = inputs_.sources();
     if (options_.example_template.empty() || inputs_.source_bytes() > kTokenized ||
         unpacked_sources().size() < sources.size())
-      return;
-    const LengthsOfSplits lengths =
-        example_lengths({dataset_, options_, inputs_, tokenizer, {}, threads()});
-    dataset_info.train_examples = lengths.train;
-    dataset_info.validation_examples = lengths.validation;
+      return {};
+    return segments_of_examples({dataset_, options_, inputs_, tokenizer, {}, threads()});
   }
 
   // What preparing them would say: no text comes of no bytes.

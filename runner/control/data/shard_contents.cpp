@@ -38,13 +38,17 @@ bool looks_like_text(const fs::path& file) {
          });
 }
 
+const std::byte* tokens_in(const MappedFile& file, const TokenShard& shard) {
+  if (static_cast<int64_t>(file.bytes().size()) < shard.file_bytes())
+    throw Error("token shard: '" + shard.path + "' became shorter while it was read");
+  return file.bytes().data() + shard.first_byte;
+}
+
 // Calls `use` with each token of [begin, end).
 template <class Use>
 void for_each_token(const TokenShard& shard, int64_t begin, int64_t end, Use use) {
   const MappedFile file(shard.path);
-  if (static_cast<int64_t>(file.bytes().size()) < shard.file_bytes())
-    throw Error("token shard: '" + shard.path + "' became shorter while it was read");
-  const std::byte* data = file.bytes().data() + shard.first_byte;
+  const std::byte* data = tokens_in(file, shard);
   for (int64_t i = begin; i < end; ++i) {
     uint32_t token = 0;  // little endian: the bytes that are there are the low ones
     std::memcpy(&token, data + i * shard.token_bytes, static_cast<size_t>(shard.token_bytes));
@@ -77,6 +81,27 @@ std::vector<int64_t> count_tokens(const TokenShard& shard) {
   });
   while (!counts.empty() && counts.back() == 0) counts.pop_back();
   return counts;
+}
+
+namespace {
+
+// A plain loop, which a compiler can vectorise.
+template <class Token>
+int64_t largest(const std::byte* bytes, int64_t count) {
+  const auto* tokens = reinterpret_cast<const Token*>(bytes);
+  Token most = 0;
+  for (int64_t i = 0; i < count; ++i) most = std::max(most, tokens[i]);
+  return most;
+}
+
+}  // namespace
+
+int64_t largest_token(const TokenShard& shard, int64_t looked_at) {
+  const MappedFile file(shard.path);
+  const std::byte* const tokens = tokens_in(file, shard);
+  const int64_t count = std::min(looked_at, shard.tokens);
+  return shard.token_bytes == 4 ? largest<uint32_t>(tokens, count)
+                                : largest<uint16_t>(tokens, count);
 }
 
 std::vector<int64_t> read_tokens(const TokenShard& shard, int64_t begin, int64_t count) {

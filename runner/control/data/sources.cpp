@@ -21,6 +21,7 @@
 #include "control/data/input_files.h"
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
+#include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -193,15 +194,10 @@ std::string what_to_write(const std::string& pattern) {
   return "a file has exactly this name: write '" + name + "'";
 }
 
-std::string how_to_name_files_in(const fs::path& folder) {
-  const auto patterns = shard_patterns(folder);
-  return patterns.empty() ? "for all files in it, write \"" + (folder / "**").string() + "\""
-                          : "it has token shards: " + write_one_of(patterns);
-}
-
 class Finder {
  public:
-  explicit Finder(const std::string& libtorch_folder) : libtorch_folder_(libtorch_folder) {}
+  Finder(const std::string& libtorch_folder, WantedFiles wanted)
+      : libtorch_folder_(libtorch_folder), wanted_(std::move(wanted)) {}
 
   void find(const Value& path) try {
     ++entries_;
@@ -264,8 +260,8 @@ class Finder {
     else if (status.type() == fs::file_type::none)
       problems_.push_back(lack(path.where, "cannot read " + quoted(file) + ": " + error.message()));
     else if (fs::is_directory(status))
-      problems_.push_back(
-          problem(path, quoted(file) + " is a folder, not a file", how_to_name_files_in(file)));
+      problems_.push_back(problem(path, quoted(file) + " is a folder, not a file",
+                                  how_to_name_files_in(file, wanted_)));
     else if (!fs::is_regular_file(status))
       problems_.push_back(problem(path, quoted(file) + " is not a regular file",
                                   "read a pipe with exprun data prepare path=- --out DIR"));
@@ -274,6 +270,7 @@ class Finder {
   }
 
   const std::string& libtorch_folder_;
+  const WantedFiles wanted_;
   size_t entries_ = 0;
   std::vector<Source> found_;
   Diagnostics problems_;
@@ -321,25 +318,6 @@ std::vector<fs::path> matching_files(const std::string& pattern) {
   return matcher.found();
 }
 
-std::vector<std::string> shard_patterns(const fs::path& folder) {
-  constexpr size_t kMostNamed = 4;
-  std::set<std::string> patterns;
-  for (const fs::path& file : matching_files((folder / "*.bin").string())) {
-    std::string stem = file.stem().string();
-    const size_t number = stem.find_last_not_of("0123456789") + 1;
-    if (number < stem.size()) stem.replace(number, stem.npos, "*");
-    patterns.insert((file.parent_path() / (stem + ".bin")).string());
-  }
-  if (patterns.size() > kMostNamed) return {(folder / "*.bin").string()};
-  return {patterns.begin(), patterns.end()};
-}
-
-std::string write_one_of(const std::vector<std::string>& patterns) {
-  std::vector<std::string> quoted;
-  for (const std::string& pattern : patterns) quoted.push_back(toml_quoted(pattern));
-  return "write " + alternatives(quoted);
-}
-
 std::optional<std::string> start_before(const std::string& pattern, const std::string& path) {
   const Names wanted = names_of(pattern), names = names_of(path);
   if (wanted.size() < names.size()) return std::nullopt;
@@ -352,8 +330,9 @@ std::optional<std::string> start_before(const std::string& pattern, const std::s
   return start;
 }
 
-std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder) {
-  Finder finder(libtorch_folder);
+std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder,
+                                 const WantedFiles& wanted) {
+  Finder finder(libtorch_folder, wanted);
   if (const Array* array = paths.as<Array>())
     for (const Value& path : *array) finder.find(path);
   else
@@ -362,24 +341,26 @@ std::vector<Source> find_sources(const Value& paths, const std::string& libtorch
 }
 
 std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder) {
-  Finder finder(libtorch_folder);
+  Finder finder(libtorch_folder, {});
   finder.find_file(path);
   return finder.found().front().file;
 }
 
-SplitSources find_split_sources(const Value& train, const Value* validation,
-                                const std::string& libtorch) {
+SplitSources find_split_sources(const Table& dataset, const std::string& libtorch) {
+  const std::string type = *dataset.find("type")->as<std::string>();
+  const Value& train = *dataset.find(is_made_of_text(type) ? "path" : "train");
+  const Value* const validation = dataset.find("validation");
   SplitSources sources;
   Diagnostics problems;
-  const auto find = [&](const Value& paths, std::vector<Source>& found) {
+  const auto find = [&](const Value& paths, Split split, std::vector<Source>& found) {
     try {
-      found = find_sources(paths, libtorch);
+      found = find_sources(paths, libtorch, {type, split});
     } catch (const RecipeError& error) {
       problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
   };
-  find(train, sources.train);
-  if (validation) find(*validation, sources.validation);
+  find(train, Split::train, sources.train);
+  if (validation) find(*validation, Split::validation, sources.validation);
   if (!problems.empty()) throw RecipeError(std::move(problems));
   leave_out(sources.train, sources.validation);
   if (sources.train.empty())

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "control/data/folder_patterns.h"
 #include "recipe/value.h"
 
 namespace exprun {
@@ -22,8 +23,10 @@ std::string message_at_place(const Error& error);
 
 // In the order written, the matches of a glob sorted, without those that another entry names: a
 // file comes twice only where it is written twice. Throws one RecipeError for everything that is
-// missing or is no file, each at its place, with what to do.
-std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder);
+// missing or is no file, each at its place, with what to do: for a folder how to name the files in
+// it that are `wanted`.
+std::vector<Source> find_sources(const Value& paths, const std::string& libtorch_folder,
+                                 const WantedFiles& wanted = {});
 
 // The one regular file that a path names: no pattern, no standard input. Throws RecipeError.
 std::filesystem::path find_file(const Value& path, const std::string& libtorch_folder);
@@ -38,13 +41,6 @@ bool is_glob(const std::string& pattern);
 // cannot be read.
 std::vector<std::filesystem::path> matching_files(const std::string& pattern);
 
-// How the token shards (*.bin) in a folder can be named: "shards/train_*.bin" for those that a
-// number at the end tells apart. None where there are none.
-std::vector<std::string> shard_patterns(const std::filesystem::path& folder);
-
-// "write "shards/train_*.bin" or "shards/validation_*.bin"".
-std::string write_one_of(const std::vector<std::string>& patterns);
-
 // What stands in a pattern before the names that match all those of `path`: "data/" of
 // "data/web/a_*.bin" for "web/a_1.bin". Nothing if they do not match.
 std::optional<std::string> start_before(const std::string& pattern, const std::string& path);
@@ -54,11 +50,10 @@ struct SplitSources {
   std::vector<Source> train, validation;
 };
 
-// What `validation` (null: nothing) names without a glob is left out of the globs of `train`, by
-// whatever name they find it. Throws one RecipeError for all that is missing, or if nothing is left
-// to train on.
-SplitSources find_split_sources(const Value& train, const Value* validation,
-                                const std::string& libtorch);
+// Of a [dataset] of any type. What its `validation` names without a glob is left out of the globs
+// of the training split, by whatever name they find it. Throws one RecipeError for all that is
+// missing, or if nothing is left to train on.
+SplitSources find_split_sources(const Table& dataset, const std::string& libtorch);
 
 // A warning at the first file that is read into both splits.
 Diagnostics trained_validation(const SplitSources& sources);

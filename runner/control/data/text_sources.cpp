@@ -229,8 +229,7 @@ TextOptions text_options(const Section& dataset, bool fraction_written) {
 }
 
 std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libtorch) {
-  SplitSources found =
-      find_split_sources(*dataset.find("path"), dataset.find("validation"), libtorch);
+  SplitSources found = find_split_sources(dataset, libtorch);
   std::vector<RawSource> sources;
   sources.reserve(found.train.size() + found.validation.size());
   for (Source& source : found.train) sources.push_back({std::move(source), Split::train});

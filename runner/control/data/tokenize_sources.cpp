@@ -506,11 +506,11 @@ void require_tokens_for_texts(const TextOptions& options, const Tokenizer& token
               [&](const Chunk& chunk) { tokenize.tokenize(chunk, tokens); });
 }
 
-LengthsOfSplits example_lengths(const TokenizeJob& job) {
+SegmentsOfSplits segments_of_examples(const TokenizeJob& job) {
   const TextForm form(job.options);
   ChunkTokenizer tokenize(job.tokenizer, form, end_of_text_rule(job), Stretches::of_splits);
   TokenizedChunk tokens;
-  std::vector<uint32_t> words[2];
+  SegmentsOfSplits segments;
   int64_t of_split[2] = {};
   SplitCounts counts;
   read_chunks(job.inputs.sources(), chunk_options(job), [&](const Chunk& chunk) {
@@ -521,15 +521,14 @@ LengthsOfSplits example_lengths(const TokenizeJob& job) {
       of_split[static_cast<int>(stretch.split)] += static_cast<int64_t>(stretch.tokens);
     for (const Split split : {Split::train, Split::validation}) {
       const auto& more = tokens.segments[static_cast<int>(split)];
-      auto& all = words[static_cast<int>(split)];
+      auto& all = split == Split::train ? segments.train : segments.validation;
       all.insert(all.end(), more.begin(), more.end());
     }
   });
   counts.train_tokens = of_split[static_cast<int>(Split::train)];
   counts.validation_tokens = of_split[static_cast<int>(Split::validation)];
   refuse_empty_split(job.dataset, job.options, counts);
-  return {lengths_of_examples(words[static_cast<int>(Split::train)]),
-          lengths_of_examples(words[static_cast<int>(Split::validation)])};
+  return segments;
 }
 
 }  // namespace exprun

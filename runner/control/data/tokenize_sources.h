@@ -54,12 +54,13 @@ void require_tokens_for_template(const Section& dataset, const TextOptions& opti
 void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
                               const std::vector<RawSource>& sources);
 
-// How long the examples are that tokenize_sources() would make; nothing is written.
-struct LengthsOfSplits {
-  ExampleLengths train, validation;
+// The words of the segments (text/examples.h) that tokenize_sources() would make; nothing is
+// written.
+struct SegmentsOfSplits {
+  std::vector<uint32_t> train, validation;
 };
 
 // Reads and tokenizes all sources. Throws RecipeError, for a split without a token too.
-LengthsOfSplits example_lengths(const TokenizeJob& job);
+SegmentsOfSplits segments_of_examples(const TokenizeJob& job);
 
 }  // namespace exprun

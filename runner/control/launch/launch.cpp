@@ -171,6 +171,10 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
               bool always_new) {
   for (;;) {
     const WhichRun which = which_run(store, request, always_new);
+    if (which.decision == Decision::refuse_running && has_lost_launcher(*which.run)) {
+      ended_without_launcher(store, *which.run);
+      continue;
+    }
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(store, folder, request, which.run);

@@ -88,12 +88,12 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
 DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolder& folder,
                                   const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
-  const bool are_others = run && glance.fingerprint != run->data_fingerprint;
-  const bool are_missing = has_errors(glance.problems) || are_others;
-  if (const auto before = are_missing ? run_with_these_data(request, folder, run) : std::nullopt)
-    if (auto kept = data_without_sources(*before, folder.run(before->folder),
-                                         [&] { return raw_sources(request.resolved); }))
-      glance = {{}, facts_of(*kept), std::move(kept), before->data_fingerprint};
+  const auto before = run_with_these_data(request, folder, run);
+  if (before && (has_errors(glance.problems) || glance.fingerprint != before->data_fingerprint))
+    if (auto data = recorded_data(*before, folder.run(before->folder),
+                                  run ? NewSources::are_left_out : NewSources::are_read,
+                                  [&] { return source_files(request.resolved); }))
+      glance = {{}, facts_of(*data), std::move(data), before->data_fingerprint};
   if (run) glance.dataset_info.least_vocab_size.reset();  // what it has trained on fits
   Diagnostics problems = glance.problems;
   const auto add = [&](const Diagnostics& more) {

@@ -115,26 +115,30 @@ void vocabulary_covers_shards(const RuleInput& input, Diagnostics& diagnostics) 
   const auto size = integer_at(input.root, "model.vocab_size");
   const auto least = input.dataset_info.least_vocab_size;
   if (!size || !least || *size >= *least) return;
-  const auto described = input.dataset_info.described_vocab_size.value_or(*least);
-  diagnostics.push_back(
-      clash(input.root, {"model.vocab_size", "dataset.train", "dataset.validation"},
-            "'vocab_size' must be >= " + number(*least) + ": the largest token of the data is " +
-                number(*least - 1),
-            "the tokenizer that made the tokens has " + number(described) +
-                ": write that, or dataset.tokenizer = \"prepared\" without vocab_size"));
+  const auto described = input.dataset_info.described_vocab_size;
+  diagnostics.push_back(clash(
+      input.root, {"model.vocab_size", "dataset.train", "dataset.validation"},
+      "'vocab_size' must be >= " + number(*least) + ": the data has the token " +
+          number(*least - 1),
+      described
+          ? "the tokenizer that made the tokens has " + number(*described) +
+                ": write that, or dataset.tokenizer = \"prepared\" without vocab_size"
+          : "write the size of the vocabulary that made the tokens, such as 50257 for GPT-2's"));
 }
 
 void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
   const bool prepared = input.dataset_info.train_tokens.has_value();
   if (!prepared || text_at(input.root, "model.vocab_size") != "auto") return;
   const auto described = input.dataset_info.described_vocab_size;
+  const auto least = input.dataset_info.least_vocab_size;
   diagnostics.push_back(
       {place_of(input.root, "model.vocab_size"),
        "'vocab_size' is unknown: the dataset has no tokenizer",
        described ? "write tokenizer = \"prepared\" in [dataset], which takes the one that made the "
                    "tokens, or set vocab_size = " +
                        number(*described) + " in [model]"
-                 : "set it in [model], such as vocab_size = 50257 for GPT-2 tokens"});
+                 : "set it in [model], such as vocab_size = 50257 for GPT-2 tokens" +
+                       (least ? "; the data has the token " + number(*least - 1) : "")});
 }
 
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {

@@ -14,6 +14,7 @@ namespace exprun {
 struct Linear {
   at::Tensor weight;  // (out, in)
   at::Tensor bias;    // (out), or undefined
+  // [precision] compute. How a CPU multiplies in bf16: kernels/linear.cpp.
   at::ScalarType compute = at::kFloat;
 
   // Of a layer with an adapter (engine/lora.h).

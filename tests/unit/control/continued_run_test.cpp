@@ -4,6 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 #include "base/diagnostic.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
@@ -91,6 +95,23 @@ TEST_CASE("continued run: one whose lock is held is named with its process") {
                                            "); stop it first");
 }
 
+TEST_CASE("continued run: one that has ended is waited for until its last process lets go of it") {
+  const TemporaryFolder temporary;
+  const StoreFolder folder{temporary.path(), "runs"};
+  Store store(folder.database(), Store::Access::read_write);
+  const int64_t id = store.create_run(new_run());
+  store.end_attempt(id, RunState::interrupted, 130, {}, "");
+  const RunRow run = *store.run(id);
+  const RunFolder run_folder = folder.run(run.folder);
+  fs::create_directory(run_folder.path);
+  std::thread holder([lock = FileLock::take(run_folder.lock())]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    const FileLock let_go = std::move(lock);
+  });
+  CHECK(lock_to_continue(store, run_folder, run, "").is_of(run_folder.lock()));
+  holder.join();
+}
+
 TEST_CASE("continued run: one whose launcher was killed is ending, and not to be stopped") {
   const TemporaryFolder temporary;
   const StoreFolder folder{temporary.path(), "runs"};
@@ -105,6 +126,12 @@ TEST_CASE("continued run: one whose launcher was killed is ending, and not to be
   CHECK(is_running(run, "stop it first") ==
         "is ending: its launcher (process " + std::to_string(ended) + " on " + run.host +
             ") is gone, and its trainer saves; run the same command again in a moment");
+  RunRow in_container = run;
+  in_container.boot_id = run.boot_id.substr(0, run.boot_id.find('/')) + "/pid:[1]";
+  CHECK_FALSE(has_lost_launcher(in_container));
+  CHECK(is_running(in_container, "stop it first") ==
+        "is running (process " + std::to_string(ended) + " of another container on " + run.host +
+            "); stop it first");
   run.state = RunState::interrupted;
   CHECK_FALSE(has_lost_launcher(run));
 }

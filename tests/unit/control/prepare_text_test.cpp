@@ -529,10 +529,10 @@ TEST_CASE("prepare: files known by their times are not read again, and a change 
   const fs::path store = folder.path() / "data";
   const auto rule = "validation_fraction = 0.0\n";
   prepare(file, store, rule);
-  CHECK_FALSE(fs::exists(store / "known"));  // it changed just now, and might again
+  CHECK_FALSE(fs::exists(store / ".known"));  // it changed just now, and might again
   ::sleep(5);
   const auto first = prepare(file, store, rule);
-  REQUIRE(std::distance(fs::directory_iterator(store / "known"), {}) == 1);
+  REQUIRE(std::distance(fs::directory_iterator(store / ".known"), {}) == 1);
   CHECK(prepare(file, store, rule).to_json() == first.to_json());
   folder.write("a.txt", "abce");
   CHECK(text_of(prepare(file, store, rule).train) == "abce");

@@ -296,17 +296,20 @@ TEST_CASE("report: what a group means are its finished runs, or all where none h
         "0.2     2    5.0 ± 1.4 (2)    5.1 ± 1.4 (2)              0 of 2 finished\n");
 }
 
-TEST_CASE("report: of runs that repeat a seed the newest that finished counts") {
+TEST_CASE("report: of runs that repeat a recipe the newest that finished counts") {
   std::vector<ReportedRun> runs;
   for (const int64_t seed : {1, 2, 1, 1, 2}) {
     runs.push_back(reported(std::ssize(runs) + 1, 1));
-    runs.back().run.seed = seed;
+    runs.back().run.recipe_hash = "seed " + std::to_string(seed);
     runs.back().run.started_ms = std::ssize(runs);
   }
   runs[3].run.state = RunState::killed;
   std::vector<std::vector<size_t>> groups{{0, 1, 2, 3}, {4}};
-  CHECK(keep_one_of_each_seed(runs, groups) == 2);
+  CHECK(keep_one_of_repeats(runs, groups) == 2);
   CHECK(groups == std::vector<std::vector<size_t>>{{1, 2}, {4}});
+  runs[2].run.origin = "a fork";
+  groups = {{0, 1, 2}};
+  CHECK(keep_one_of_repeats(runs, groups) == 0);
 }
 
 TEST_CASE("report: a sweep's point with a missing seed stands behind those that have all") {

@@ -53,11 +53,12 @@ TEST_CASE("data of a run: files that have changed since are named as they are wr
 TEST_CASE("data of a run: they are enough where files are gone and none has changed") {
   const TemporaryFolder texts;
   const auto left = texts.write("left.txt", "text");
-  const auto enough = [&](const json& files, const std::string& fingerprint = "1") {
+  const auto enough = [&](const json& files, const std::string& fingerprint = "1",
+                          const std::vector<fs::path>& sources = {},
+                          NewSources added = NewSources::are_read) {
     Trained trained(made_from("1", files, texts.path().string()));
     trained.run.data_fingerprint = fingerprint;
-    const auto no_sources = [] { return std::vector<fs::path>(); };
-    return data_without_sources(trained.run, trained.folder, no_sources).has_value();
+    return recorded_data(trained.run, trained.folder, added, [&] { return sources; }).has_value();
   };
   const json gone = file("gone.txt", "x"), same = file("left.txt", hash_hex("text"));
   CHECK(enough({gone, same}));
@@ -65,6 +66,12 @@ TEST_CASE("data of a run: they are enough where files are gone and none has chan
   CHECK_FALSE(enough({gone, file("left.txt", hash_hex("other"))}));
   CHECK_FALSE(enough(json::array({same})));
   CHECK_FALSE(enough(json::array()));
+  const auto added = texts.path() / "added.txt";
+  CHECK_FALSE(enough(json::array({same}), "1", {left, added}));
+  const auto left_out = NewSources::are_left_out;
+  CHECK(enough(json::array({same}), "1", {left, added}, left_out));
+  CHECK_FALSE(enough(json::array({same}), "1", {left}, left_out));
+  CHECK_FALSE(enough(json::array({file("left.txt", "x")}), "1", {left, added}, left_out));
 }
 
 TEST_CASE("data of a run: a file of a project that was moved is the same file") {

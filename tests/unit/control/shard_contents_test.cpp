@@ -10,6 +10,7 @@
 #include "support/temporary_folder.h"
 
 using namespace exprun;
+using namespace std::string_literals;
 
 namespace {
 
@@ -35,6 +36,17 @@ TEST_CASE("shard contents: a token beyond every vocabulary is told, and takes no
             .c_str(),
         Error);
   }
+}
+
+TEST_CASE("shard contents: the largest of the first tokens, of either width") {
+  const TemporaryFolder folder;
+  const auto wide = recognise_shard(folder.write("wide.bin", wide_shard({5, 70'000, 9}))).shard;
+  CHECK(largest_token(wide, 1) == 5);
+  CHECK(largest_token(wide, 2) == 70'000);
+  CHECK(largest_token(wide, 100) == 70'000);
+  const TokenShard bare = recognise_shard(folder.write("bare.bin", "\3\0\2\1"s)).shard;
+  CHECK(largest_token(bare, 1) == 3);
+  CHECK(largest_token(bare, 2) == 258);
 }
 
 TEST_CASE("shard contents: a file with a shard's magic is never taken for bare tokens") {

@@ -231,6 +231,19 @@ TEST_CASE("store: a container that runs under this kernel is this host, whatever
   CHECK(!on_another_host(run));
 }
 
+TEST_CASE("store: a container with process numbers of its own is this host, and its pids are not") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = store.run(store.create_run(new_run("1a"))).value();
+  CHECK(!in_another_pid_namespace(run));
+  run.boot_id = run.boot_id.substr(0, run.boot_id.find('/')) + "/pid:[1]";
+  CHECK(in_another_pid_namespace(run));
+  CHECK(!on_another_host(run));
+  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
+  run.boot_id = "after a restart/pid:[1]";
+  CHECK(!in_another_pid_namespace(run));
+}
+
 TEST_CASE("store: an end that was recorded is not turned into a crash") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);

@@ -140,6 +140,29 @@ TEST_CASE("merge: tags and notes that were made since come along") {
   CHECK(notes == "looks good, mine, theirs, ");
 }
 
+TEST_CASE("merge: a tag that was removed in either store stays removed until it is added again") {
+  const DatabaseFolder here, there;
+  Store store(here.database(), Store::Access::read_write);
+  Store other(there.database(), Store::Access::read_write);
+  const int64_t theirs = full_run(other, "1a");
+  other.add_tag(theirs, "good");
+  store.merge(there.database(), kNobodyRuns);
+  const int64_t ours = store.find_run("@last").id;
+  const auto merged = [&] { return told(store.merge(there.database(), kNobodyRuns)); };
+  const std::string updated = "0 added, 1 updated, 0 unchanged";
+  const std::string unchanged = "0 added, 0 updated, 1 unchanged";
+  CHECK(store.remove_tag(ours, "small"));
+  CHECK(merged() == unchanged);
+  CHECK(store.tags(ours) == std::vector<std::string>{"good"});
+  CHECK(other.remove_tag(theirs, "good"));
+  CHECK(merged() == updated);
+  CHECK(store.tags(ours).empty());
+  other.add_tag(theirs, "good");
+  CHECK(merged() == updated);
+  CHECK(merged() == unchanged);
+  CHECK(store.tags(ours) == std::vector<std::string>{"good"});
+}
+
 TEST_CASE("merge: @last is the run that began last, not the one that came last") {
   const DatabaseFolder here, there;
   Store other(there.database(), Store::Access::read_write);

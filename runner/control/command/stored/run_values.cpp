@@ -165,11 +165,17 @@ std::optional<std::string> path_of_parameter(const Store& store, const std::stri
   return found.front();
 }
 
-std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where) {
+RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {
+  return in_order_of(runs, store.parameter_by_run(path), false, cell_of_parameter);
+}
+
+Setting setting_named(const Store& store, const Runs& runs, const std::string& name,
+                      const SourceSpan& where) {
   const auto paths = store.parameter_paths();
   const auto found = paths_named(name, paths);
   if (found.size() > 1) refuse_several(store, name, found, where);
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1) return {found.front(), parameter_values(store, runs, found.front())};
+  if (auto values = values_of_unused_key(runs, name)) return {name, std::move(*values)};
   std::vector<std::string> names;
   add_parameters(names, paths);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));
@@ -177,10 +183,6 @@ std::string parameter_named(const Store& store, const std::string& name, const S
   throw RecipeError(
       where, "no run has a setting '" + name + "'",
       !near.empty() ? near : "give settings (lr) or columns of ls (state, name, sweep)");
-}
-
-RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {
-  return in_order_of(runs, store.parameter_by_run(path), false, cell_of_parameter);
 }
 
 RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,

@@ -33,8 +33,14 @@ RunValues values_of(const Store& store, const std::vector<ReportedRun>& runs, co
 // The whole path of the one parameter that a name means, if any run has such a one.
 std::optional<std::string> path_of_parameter(const Store& store, const std::string& name);
 
-// The same; throws RecipeError at `where` where there is none or several.
-std::string parameter_named(const Store& store, const std::string& name, const SourceSpan& where);
+// The one setting that a name means, or a key that a recipe may have, though no run's has it, which
+// is said. Throws RecipeError at `where` where it is none of them, or several.
+struct Setting {
+  std::string path;
+  RunValues values;
+};
+Setting setting_named(const Store& store, const std::vector<ReportedRun>& runs,
+                      const std::string& name, const SourceSpan& where);
 
 // The values of a parameter that any run may have, by its whole path.
 RunValues parameter_values(const Store& store, const std::vector<ReportedRun>& runs,

@@ -53,22 +53,35 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
-// The newest run with the name and the hash of this recipe, or else with its name.
-std::optional<RunRow> newest_run_of(const Store& store, const RecipeText& recipe) {
+// The whole path of the recipe that a run was begun with.
+std::filesystem::path recipe_file_of(const Store& store, const RunRow& run) {
+  const RecipeText recipe = RecipeText::from_json(store.recipe_json(run.id));
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(
+      std::filesystem::path(run.working_directory) / recipe.files.front()->name, ignored);
+}
+
+// Newest first: those that were begun with this file, whatever overrides made of it, and those of
+// its name, which may have come from elsewhere.
+std::vector<RunRow> runs_of(const Store& store, const RecipeText& recipe, const std::string& file) {
+  std::error_code ignored;
+  const auto path = std::filesystem::weakly_canonical(file, ignored);
   const Resolution resolution = try_resolve(recipe);
-  if (!resolution.is_valid("run")) return std::nullopt;
-  const auto name = resolution.recipe.section("run").get<std::string>("name");
-  std::vector<RunRow> runs;
-  if (!has_errors(resolution.diagnostics)) runs = store.runs(name, resolution.recipe.hash());
-  if (runs.empty()) runs = store.runs(name);
-  return runs.empty() ? std::nullopt : std::optional(std::move(runs.front()));
+  const auto name = resolution.is_valid("run")
+                        ? resolution.recipe.section("run").get<std::string>("name")
+                        : std::string();
+  std::vector<RunRow> runs = store.runs();
+  std::erase_if(runs, [&](const RunRow& run) {
+    return run.name != name && recipe_file_of(store, run) != path;
+  });
+  return runs;
 }
 
 std::string advice_on_recipe(const Store& store, const std::string& file) {
   try {
     const RecipeText recipe = read_recipe(file, {});
-    if (const auto run = newest_run_of(store, recipe))
-      return "; it is a recipe: name one of its runs, such as " + run->folder;
+    if (const auto runs = runs_of(store, recipe, file); !runs.empty())
+      return "; it is a recipe: name one of its runs: " + folders_of(runs);
     return std::string("; it is a recipe, which has no run yet: ") + "exprun " +
            (has_sweep(recipe) ? "sweep " : "") + shell_quoted(file) + " trains one";
   } catch (const RecipeError&) {

@@ -111,7 +111,8 @@ class Group {
       stopped_by_sweep_ |= signal == SIGUSR1;
       was_told_to_stop_ = true;
       // `timeout` signals a process and its group: the second copy may come when the children have
-      // ended, and must not kill the one who has to say how.
+      // ended, and must not kill the one who has to say how. While children live, signals are
+      // blocked, so that sigwaitinfo still gets a second one: that is passed on too.
       ::signal(signal, SIG_IGN);
       send(signal == SIGHUP || signal == SIGUSR1 ? SIGTERM : signal);
     }

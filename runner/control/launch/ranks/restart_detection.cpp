@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -17,8 +16,6 @@
 
 namespace exprun {
 namespace {
-
-constexpr int64_t kSilenceMs = 30'000;  // while its steps are recorded, a run writes each 5 s
 
 std::string text_of(const char* value) {
   return value ? value : "";
@@ -102,7 +99,7 @@ bool has_begun_its_new_run(Store& store, const LaunchRequest& request, bool rest
 
 void give_up_lost_machine(Store& store, const RunRow& run, const Variables& variables) {
   if (run.state != RunState::running || !on_another_host(run)) return;
-  if (now_ms() - run.last_beat_ms < kSilenceMs) return;
+  if (!is_silent(run)) return;
   if (!was_begun_in_this_job(store, run, run.attempt, variables)) return;
   store.give_up(run, "its machine " + run.host + " is gone: the job was restarted elsewhere");
 }

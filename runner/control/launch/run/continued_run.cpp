@@ -39,14 +39,8 @@ void require_unchanged(const Store& store, const RunRow& run) {
 void require_same_data(const RunRow& run, const RunFolder& folder, const PreparedData& data,
                        const std::string& instead) {
   if (run.data_fingerprint == data.fingerprint) return;
-  const std::string sources = different_sources(data, folder);
-  throw Error(
-      "launch: the data of " + run.folder + " has changed since it began (fingerprint " +
-      run.data_fingerprint.substr(0, 8) + ", now " + data.fingerprint.substr(0, 8) +
-      (sources.empty() ? "" : "; " + sources) +
-      "), or this version of exprun prepares it differently; bring the old data back, continue "
-      "with the version that began it, or " +
-      instead);
+  throw Error("launch: " + changed_data(data, run, folder) +
+              ", continue with the version that began it, or " + instead);
 }
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {

@@ -81,9 +81,9 @@ bool loses_adapter(const ForkOrigin& origin, const ResolvedRecipe& now) {
 }
 
 std::string run_with_merged_adapter(const ForkOrigin& origin) {
-  return "; `exprun export " + shell_quoted(origin.run.folder) +
-         " --huggingface DIR` merges the adapter into the weights; for a new run that begins with "
-         "them, add model.init_from=DIR to the command that runs the recipe";
+  return "; for a new run, " +
+         advice_to_merge_adapter(shell_quoted(origin.run.folder) + " --step " +
+                                 std::to_string(origin.checkpoint.step));
 }
 
 json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,

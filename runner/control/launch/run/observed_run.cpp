@@ -2,10 +2,13 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.h"
+#include "base/format_units.h"
+#include "base/log.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -13,6 +16,15 @@ namespace {
 
 bool seems_over(const StoreFolder& folder, const RunRow& run) {
   return run.state == RunState::running && as_observed(run, folder.path).state != RunState::running;
+}
+
+std::string launcher_of(const RunRow& run) {
+  return "process " + std::to_string(run.pid) +
+         (in_another_pid_namespace(run) ? " of another container on " : " on ") + run.host;
+}
+
+std::string lost(const RunRow& run) {
+  return "its launcher (" + launcher_of(run) + ") is gone, and its trainer saves";
 }
 
 }  // namespace
@@ -31,18 +43,27 @@ RunRow reconciled(Store& store, const RunRow& run) {
 
 bool has_lost_launcher(const RunRow& run) {
   return run.state == RunState::running && !on_another_host(run) &&
-         ::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno == ESRCH;
+         !in_another_pid_namespace(run) && ::kill(static_cast<pid_t>(run.pid), 0) != 0 &&
+         errno == ESRCH;
+}
+
+RunRow ended_without_launcher(Store& store, RunRow run) {
+  constexpr std::chrono::milliseconds kBetweenLooks{100};
+  if (has_lost_launcher(run)) log_info("waiting until " + run.folder + " has ended: " + lost(run));
+  while (has_lost_launcher(run)) {
+    std::this_thread::sleep_for(kBetweenLooks);
+    run = reconciled(store, run);
+  }
+  return run;
 }
 
 std::string is_running(const RunRow& run, const std::string& remedy) {
-  const std::string where = "process " + std::to_string(run.pid) + " on " + run.host;
   if (has_lost_launcher(run))
-    return "is ending: its launcher (" + where +
-           ") is gone, and its trainer saves; run the same command again in a moment";
+    return "is ending: " + lost(run) + "; run the same command again in a moment";
+  const std::string where = launcher_of(run);
   if (!on_another_host(run)) return "is running (" + where + "); " + remedy;
-  const int64_t seconds = std::max<int64_t>(0, now_ms() - run.last_beat_ms) / 1000;
-  return "may be running (" + where + ", last seen alive " + std::to_string(seconds) + " s ago); " +
-         remedy;
+  return "may be running (" + where + ", last seen alive " + age(run.last_beat_ms, now_ms()) +
+         "); " + remedy + ". If " + run.host + " is gone: exprun stop " + run.folder + " --lost";
 }
 
 }  // namespace exprun

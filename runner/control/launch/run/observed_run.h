@@ -1,4 +1,5 @@
-// Runs as they really stand: one that is recorded as running, and whose lock is free, has crashed.
+// Runs as they really stand: one that is recorded as running on this host, and whose lock is free,
+// has crashed (run_lock.h).
 #pragma once
 
 #include <string>
@@ -18,8 +19,12 @@ RunRow reconciled(Store& store, const RunRow& run);
 // Whether the launcher of a run that is running was killed: its trainer saves and ends without it.
 bool has_lost_launcher(const RunRow& run);
 
-// "is running (process 17 on box); " and what to do; of another host, when it was last seen alive.
-// Of one that has lost its launcher, that it is ending, and to wait for that.
+// Waits, aloud, for the end of a run that has lost its launcher; any other is returned as it is.
+RunRow ended_without_launcher(Store& store, RunRow run);
+
+// "is running (process 17 on box); " and what to do; of another host, when it was last seen alive,
+// and what to do if that host is gone. Of one that has lost its launcher, that it is ending, and to
+// wait for that.
 std::string is_running(const RunRow& run, const std::string& remedy);
 
 }  // namespace exprun

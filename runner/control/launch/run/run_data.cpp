@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "control/data/prepare_shards.h"
 #include "control/data/prepared_set.h"
 #include "recipe/recipe_text.h"
 
@@ -38,10 +39,18 @@ fs::path place_of(const fs::path& path, const fs::path& working_directory) {
   return path_exists(now) ? now : then;
 }
 
-// By absolute paths. Token shards are made from nothing that is known.
+bool is_made_of_raw(const PreparedData& data) {
+  return data.made_from.is_object();
+}
+
+// By absolute paths. Token shards are their own source, and no hash of each is known.
 std::map<fs::path, Content> contents_of(const PreparedData& data) {
   std::map<fs::path, Content> contents;
-  if (!data.made_from.is_object()) return contents;
+  if (!is_made_of_raw(data)) {
+    for (const auto* shards : {&data.train, &data.validation})
+      for (const TokenShard& shard : *shards) contents[shard.path] = {shard.path, ""};
+    return contents;
+  }
   const fs::path there = data.made_from.value("working_directory", "");
   for (const json& file : data.made_from.value("files", json::array())) {
     const std::string path = file.value("path", "");
@@ -63,17 +72,36 @@ std::string are(const std::vector<std::string>& names, const std::string& what) 
   return some_of(names, kMostSources) + (names.size() == 1 ? " is " : " are ") + what;
 }
 
-// Throws Error for tokens that their sources cannot bring back.
-void require_undamaged(const PreparedData& data, const std::string& what_is_gone) {
-  for (const fs::path& folder : folders_of(data))
+// "the prepared data in 'runs/data/1a2b' is damaged (...)"; empty for tokens of raw sources that
+// are as they were prepared.
+std::string damage_of(const PreparedData& data) {
+  std::error_code ignored;
+  for (const fs::path& folder : folders_of(data)) {
+    const std::string tokens = "the prepared data in '" + folder.string() + "' is ";
+    if (!fs::exists(folder, ignored)) return tokens + "gone";
     if (const auto problem = manifest_problem(folder, Verify::changed))
-      throw Error("data: the prepared data in '" + folder.string() + "' is damaged (" + *problem +
-                  "), and " + what_is_gone + "; bring the text back");
+      return tokens + "damaged (" + *problem + ")";
+  }
+  return "";
+}
+
+// Of tokens that their sources cannot bring back.
+Error lost_tokens(const std::string& damage, const std::string& what_became_of_sources) {
+  return Error("data: " + damage + ", and " + what_became_of_sources + "; bring the text back");
+}
+
+// Whether those of the sources that are there are as they were. Throws Error.
+bool are_as_they_were(const PreparedData& data, const std::map<fs::path, Content>& contents) {
+  if (!is_made_of_raw(data)) return are_unchanged(data);
+  std::error_code ignored;
+  return std::all_of(contents.begin(), contents.end(), [&](const auto& source) {
+    return !fs::exists(source.first, ignored) || hash_file_hex(source.first) == source.second.hash;
+  });
 }
 
 // Of very many files only some are known.
 bool names_all_sources(const PreparedData& data) {
-  if (!data.made_from.is_object()) return false;
+  if (!is_made_of_raw(data)) return !data.train.empty();
   const size_t named = data.made_from.value("files", json::array()).size();
   return named == data.made_from.value("number_of_files", named);
 }
@@ -104,25 +132,44 @@ bool are_there(const PreparedData& data) {
   return true;
 }
 
-std::optional<PreparedData> data_without_sources(
-    const RunRow& run, const RunFolder& folder,
-    const std::function<std::vector<fs::path>()>& sources) {
+std::optional<PreparedData> recorded_data(const RunRow& run, const RunFolder& folder,
+                                          NewSources new_sources,
+                                          const std::function<std::vector<fs::path>()>& sources) {
   auto data = data_of_run(folder);
   if (!data || data->fingerprint != run.data_fingerprint || !are_there(*data)) return std::nullopt;
   if (!names_all_sources(*data)) return std::nullopt;
   const auto contents = contents_of(*data);
   const std::vector<std::string> gone = gone_among(contents);
-  if (gone.empty()) return std::nullopt;  // before large files are read
-  for (const auto& [file, content] : contents)
-    if (path_exists(file) && hash_file_hex(file) != content.hash) return std::nullopt;
-  require_undamaged(*data, are(gone, "gone"));
+  if (gone.empty() && new_sources == NewSources::are_read) return std::nullopt;
   std::vector<std::string> added;
   for (const fs::path& source : sources())
     if (!contents.contains(fs::absolute(source).lexically_normal()))
       added.push_back(source.string());
-  log_warning("data: " + are(gone, "gone") + (added.empty() ? "" : ", " + are(added, "new")) +
-              "; training uses the prepared tokens of " + run.folder);
+  if (gone.empty() && added.empty()) return std::nullopt;  // before large files are read
+  if (!are_as_they_were(*data, contents)) return std::nullopt;
+  const std::string damage = is_made_of_raw(*data) ? damage_of(*data) : "";
+  if (!damage.empty() && gone.empty()) return std::nullopt;
+  if (!damage.empty()) throw lost_tokens(damage, are(gone, "gone"));
+  log_warning(gone.empty()
+                  ? "data: " + are(added, "new") + "; " + run.folder + " continues without " +
+                        (added.size() == 1 ? "it" : "them")
+                  : "data: " + are(gone, "gone") + (added.empty() ? "" : ", " + are(added, "new")) +
+                        "; training uses the prepared tokens of " + run.folder);
   return data;
+}
+
+void restore_data(const RunRow& run, const StoreFolder& folder, const ResolvedRecipe& recipe) {
+  const RunFolder run_folder = folder.run(run.folder);
+  const auto data = data_of_run(run_folder);
+  if (!data) return;
+  const std::string damage = is_made_of_raw(*data) ? damage_of(*data) : "";
+  if (is_made_of_raw(*data) ? damage.empty() : are_unchanged(*data)) return;
+  const std::vector<std::string> gone = gone_among(contents_of(*data));
+  if (!damage.empty() && !gone.empty()) throw lost_tokens(damage, are(gone, "gone"));
+  const PreparedData now = prepare_data(recipe, folder.data());
+  if (now.fingerprint == run.data_fingerprint) return;
+  if (!damage.empty()) throw lost_tokens(damage, data_difference(now, run, run_folder, false));
+  throw Error("data: " + changed_data(now, run, run_folder));
 }
 
 std::string changed_sources(const PreparedData& now, const RunFolder& folder) {
@@ -162,6 +209,14 @@ std::string data_difference(const PreparedData& now, const RunRow& run, const Ru
   if (keys_differ) return changed_sources(now, folder);
   const std::string sources = different_sources(now, folder);
   return sources.empty() ? "its content differs" : sources;
+}
+
+std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder) {
+  const std::string sources = different_sources(now, folder);
+  return "the data of " + run.folder + " has changed since it began (fingerprint " +
+         run.data_fingerprint.substr(0, 8) + ", now " + now.fingerprint.substr(0, 8) +
+         (sources.empty() ? "" : "; " + sources) +
+         "), or this version of exprun prepares it differently; bring the old data back";
 }
 
 bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder) {

@@ -23,14 +23,22 @@ std::optional<PreparedData> data_of_run(const RunFolder& folder);
 // Whether the shards are: gc may have removed them.
 bool are_there(const PreparedData& data);
 
-// The data of `run` where files that they were made of are gone, those that are left are as they
-// were and the prepared tokens are there: they are enough to train on, and it is said, with those
-// of the `sources` that a recipe names now and that are new. Nothing otherwise. `sources` are asked
-// for only then. Throws Error for a file that cannot be read, and for prepared tokens that are
-// damaged.
-std::optional<PreparedData> data_without_sources(
-    const RunRow& run, const RunFolder& folder,
+// What becomes of files that a recipe names now and that `run` was not trained on, where none of
+// its own is gone: a run that is continued leaves them out, a new one reads them.
+enum class NewSources { are_left_out, are_read };
+
+// The data of `run` where files that they were made of are gone, or others are among the `sources`
+// that a recipe names now, those that are left are as they were and the tokens are there: they are
+// enough to train on, and it is said. Nothing otherwise. Throws Error for a file that cannot be
+// read, and for prepared tokens that are damaged.
+std::optional<PreparedData> recorded_data(
+    const RunRow& run, const RunFolder& folder, NewSources new_sources,
     const std::function<std::vector<std::filesystem::path>()>& sources);
+
+// Before tokens of `run` are read without training: those that are damaged or gone are prepared
+// again, as training would, from what its recipe names. A description that is damaged is left to
+// the trainer. Throws RecipeError, and Error where that makes other tokens.
+void restore_data(const RunRow& run, const StoreFolder& folder, const ResolvedRecipe& recipe);
 
 // The same as data_of_run of its recipe, as far as this version understands it, without what only
 // the data tell.
@@ -48,6 +56,10 @@ std::string different_sources(const PreparedData& now, const RunFolder& folder);
 // keys of [dataset] say that they are others, changed_sources(). Empty where they are the same.
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ);
+
+// "the data of mine-1a2b3c4d has changed since it began (fingerprint ..., now ...; b.txt is gone),
+// or this version of exprun prepares it differently; bring the old data back".
+std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder);
 
 // Whether what a recipe names `now` is known not to be what the run was trained on: it makes other
 // data, or none that is prepared, although that of the run is still there.

@@ -1,12 +1,20 @@
 #include "control/launch/run/run_lock.h"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "control/launch/run/observed_run.h"
 
 namespace exprun {
+namespace {
+
+constexpr std::chrono::seconds kLongestExit{10};
+constexpr std::chrono::milliseconds kBetweenTries{20};
+
+}  // namespace
 
 FileLock lock_new_run(const RunFolder& folder) {
   if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
@@ -18,9 +26,14 @@ FileLock lock_to_continue(const Store& store, const RunFolder& folder, const Run
   if (!folder_exists(folder.path))
     throw Error("launch: the folder of " + run.folder + " is gone (" + folder.path.string() +
                 "); " + instead);
-  if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
-  throw Error("launch: " + run.folder + ' ' +
-              is_running(store.run(run.id).value_or(run), "stop it first"));
+  const auto late = std::chrono::steady_clock::now() + kLongestExit;
+  for (;;) {
+    if (auto lock = FileLock::try_take(folder.lock())) return std::move(*lock);
+    const RunRow now = store.run(run.id).value_or(run);
+    if (now.state == RunState::running || std::chrono::steady_clock::now() > late)
+      throw Error("launch: " + run.folder + ' ' + is_running(now, "stop it first"));
+    std::this_thread::sleep_for(kBetweenTries);
+  }
 }
 
 HeldRun hold_ended_run(const StoreFolder& folder, const RunRow& run) {

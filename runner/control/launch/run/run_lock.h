@@ -1,6 +1,9 @@
 // The lock of a run: run.lock in its folder. The launcher takes it before the row says "running"
 // (new_run.cpp, continued_run.cpp), and the trainer inherits it (supervise.cpp): it is held as long
-// as either lives. A run that is recorded as running, and whose lock is free, has crashed.
+// as either lives. No call releases it: the kernel does when the last of them has ended. A run that
+// is recorded as running, and whose lock is free, has crashed. That holds on this host: of a run on
+// another one only silence tells (store/run_state.h), until its job is restarted elsewhere
+// (ranks/restart_detection.h) or somebody says that its machine is gone (exprun stop --lost).
 #pragma once
 
 #include <optional>
@@ -17,8 +20,9 @@ namespace exprun {
 // Throws Error if somebody else has it.
 FileLock lock_new_run(const RunFolder& folder);
 
-// Throws Error that says where the run trains, or that its folder is gone; `instead` is what to do
-// then.
+// Waits for the processes of a run that has ended, which let go of its lock after its end is
+// recorded. Throws Error that says where the run trains, or that its folder is gone; `instead` is
+// what to do then.
 FileLock lock_to_continue(const Store& store, const RunFolder& folder, const RunRow& run,
                           const std::string& instead);
 

@@ -83,21 +83,25 @@ std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by
   return groups;
 }
 
-size_t keep_one_of_each_seed(const std::vector<ReportedRun>& runs,
-                             std::vector<std::vector<size_t>>& groups) {
+size_t keep_one_of_repeats(const std::vector<ReportedRun>& runs,
+                           std::vector<std::vector<size_t>>& groups) {
+  const auto experiment = [&](size_t place) {
+    const RunRow& run = runs[place].run;
+    return std::pair(run.recipe_hash, run.origin);
+  };
   const auto rank = [&](size_t place) {
     const RunRow& run = runs[place].run;
     return std::tuple(run.state == RunState::finished, run.started_ms, run.id);
   };
   size_t left_out = 0;
   for (std::vector<size_t>& group : groups) {
-    std::map<int64_t, size_t> best;  // by seed
+    std::map<std::pair<std::string, std::string>, size_t> best;
     for (const size_t place : group) {
-      const auto [found, added] = best.try_emplace(runs[place].run.seed, place);
+      const auto [found, added] = best.try_emplace(experiment(place), place);
       if (!added && rank(place) > rank(found->second)) found->second = place;
     }
     left_out +=
-        std::erase_if(group, [&](size_t place) { return best.at(runs[place].run.seed) != place; });
+        std::erase_if(group, [&](size_t place) { return best.at(experiment(place)) != place; });
   }
   return left_out;
 }

@@ -2,7 +2,7 @@
 // ("<parameter>/<state>"), average.safetensors (where the recipe asks for averages: by parameter,
 // with the number of averaged updates in its metadata), state.json, and MANIFEST.json last. Without
 // optimizer.safetensors the optimizer's state begins there, as a fork may ask; averages without
-// theirs.
+// theirs. There is no state of a random generator: open_checkpoint.h says why none is needed.
 #pragma once
 
 #include <cstdint>

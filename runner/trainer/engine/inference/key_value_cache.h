@@ -8,7 +8,8 @@
 
 namespace exprun {
 
-// Keys and values of every layer; a model fills it (Model::next_logits).
+// Keys and values of every layer. generation.h makes it, the model's next_logits() fills it (in
+// layers/attention.cpp), and text beyond the model's context is computed without it.
 struct KeyValueCache {
   struct Layer {
     at::Tensor keys, values;  // (B, H', capacity, D); undefined before the first tokens

@@ -191,8 +191,7 @@ std::string advice_on_adapter(const fs::path& checkpoint) {
     run = shell_quoted(folder.filename().string()) + " --step " + std::to_string(named->step) +
           store_option(folder.parent_path());
   }
-  return "`exprun export " + run +
-         " --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR";
+  return advice_to_merge_adapter(run);
 }
 
 Differences compare(const Source& source, const Wishes& wishes) {

@@ -1,6 +1,8 @@
 // Causal attention of all heads of a layer. In fp32 and bf16 on a CPU without dropout it is
 // computed by our kernel, in fp32, which computes only the half of the scores that counts and keeps
-// no weights, or by ATen's, whichever is the faster for the sizes; all else by ATen's.
+// no weights, or by ATen's, whichever is the faster for the sizes; all else by ATen's. Attention of
+// documents takes ours wherever it can, unmeasured, and so does that of generated tokens
+// (decoding_attention.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,0 +1,148 @@
+#include "control/data/folder_patterns.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/diagnostic.h"
+#include "control/data/read/records.h"
+#include "recipe/toml/write.h"
+#include "text/token_shard.h"
+
+namespace exprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kShards = "token_shards";
+constexpr size_t kMostNamed = 4;
+constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
+constexpr size_t kMostOpened = 16;    // files with one extension
+
+// Those that ** matches.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         ignored);
+  for (size_t seen = 0; entry != fs::end(entry) && seen < kMostSeen; ++seen) {
+    if (entry->path().filename().string().starts_with('.'))
+      entry.disable_recursion_pending();
+    else if (entry->is_regular_file(ignored))
+      files.push_back(entry->path());
+    entry.increment(ignored);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+enum class Content { text, records };
+
+bool holds(const fs::path& file, Content wanted) try {
+  const bool is_text = format_of_file(file, "auto") == "text";
+  if (is_text) open_records(file, {"auto", "", true, {}});
+  return is_text == (wanted == Content::text);
+} catch (const Error&) {  // it begins like something else
+  return false;
+}
+
+std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
+  std::map<std::string, size_t> files;  // by their extension
+  std::set<std::string> others;         // extensions of some that are not wanted
+  for (const fs::path& file : files_below(folder)) {
+    const std::string extension = file.extension().string();
+    if (++files[extension] <= kMostOpened && !holds(file, wanted)) others.insert(extension);
+  }
+  if (others.empty() && !files.empty()) return {(folder / "**").string()};
+  std::vector<std::pair<size_t, std::string>> readable;
+  for (const auto& [extension, number] : files)
+    if (!extension.empty() && !others.contains(extension)) readable.emplace_back(number, extension);
+  std::sort(readable.rbegin(), readable.rend());
+  readable.resize(std::min(readable.size(), kMostNamed));
+  std::vector<std::string> patterns;
+  for (const auto& [number, extension] : readable)
+    patterns.push_back((folder / "**" / ("*" + extension)).string());
+  std::sort(patterns.begin(), patterns.end());
+  return patterns;
+}
+
+std::vector<std::string> shard_patterns(const fs::path& folder, Split split) {
+  std::set<std::string> patterns, others;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const fs::path& file = entry.path();
+    std::string stem = file.stem().string();
+    if (file.extension() != ".bin" || stem.starts_with('.') || !entry.is_regular_file(ignored))
+      continue;
+    const bool validates = stem.find("val") != stem.npos;
+    const size_t number = stem.find_last_not_of("0123456789") + 1;
+    if (number < stem.size()) stem.replace(number, stem.npos, "*");
+    (validates == (split == Split::validation) ? patterns : others)
+        .insert((folder / (stem + ".bin")).string());
+  }
+  if (patterns.size() > kMostNamed && others.empty()) return {(folder / "*.bin").string()};
+  return {patterns.begin(), patterns.end()};
+}
+
+// "write type = "text" and path = "notes/**""; empty where there is no such file either.
+std::string as_other_type(const std::string& type, const fs::path& folder, Split split) {
+  const auto patterns = folder_patterns(folder, {type, split});
+  if (patterns.empty()) return "";
+  const char* const key = split == Split::validation ? "validation"
+                          : type == kShards          ? "train"
+                                                     : "path";
+  return "write type = \"" + type + "\" and " + key + " = " + toml_of_patterns(patterns);
+}
+
+// Of a folder that has none of those that are wanted.
+std::string what_it_has(const fs::path& folder, const WantedFiles& wanted) {
+  const bool validates = wanted.split == Split::validation;
+  if (wanted.dataset != kShards) {
+    const std::string none =
+        wanted.dataset == "instruction" ? "it has no JSON files" : "it has no text files";
+    const std::string shards =
+        has_token_shards(folder) ? as_other_type(kShards, folder, wanted.split) : "";
+    return shards.empty() ? none : "it has token shards: " + shards;
+  }
+  if (!shard_patterns(folder, validates ? Split::train : Split::validation).empty())
+    return validates ? "it has no token shards for validation: none has \"val\" in its name"
+                     : "it has no token shards for training: all have \"val\" in their names";
+  const std::string text = as_other_type("text", folder, wanted.split);
+  return "it has no token shards (*.bin)" + (text.empty() ? "" : "; for its text " + text);
+}
+
+}  // namespace
+
+bool has_token_shards(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) try {
+      if (entry.path().extension() == ".bin" && begins_as_shard(entry.path())) return true;
+    } catch (const Error&) {  // unreadable: not by what it says
+    }
+  return false;
+}
+
+std::vector<std::string> folder_patterns(const fs::path& folder, const WantedFiles& wanted) {
+  if (wanted.dataset == kShards) return shard_patterns(folder, wanted.split);
+  if (has_token_shards(folder)) return {};  // what else lies there describes them
+  const auto texts =
+      wanted.dataset == "text" ? patterns_for(Content::text, folder) : std::vector<std::string>();
+  return texts.empty() ? patterns_for(Content::records, folder) : texts;
+}
+
+std::string toml_of_patterns(const std::vector<std::string>& patterns) {
+  if (patterns.size() == 1) return toml_quoted(patterns.front());
+  std::string array;
+  for (const std::string& pattern : patterns)
+    array += (array.empty() ? "" : ", ") + toml_quoted(pattern);
+  return '[' + array + ']';
+}
+
+std::string how_to_name_files_in(const fs::path& folder, const WantedFiles& wanted) {
+  const auto patterns = folder_patterns(folder, wanted);
+  return patterns.empty() ? what_it_has(folder, wanted) : "write " + toml_of_patterns(patterns);
+}
+
+}  // namespace exprun

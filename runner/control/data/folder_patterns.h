@@ -1,0 +1,34 @@
+// How a recipe can name the files of a folder, which is no source itself.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "text/prepared_data.h"
+
+namespace exprun {
+
+// What a key of a recipe names files of.
+struct WantedFiles {
+  std::string dataset = "text";  // the type of [dataset]
+  Split split = Split::train;
+};
+
+// Whether token shards that say so by their header lie in a folder.
+bool has_token_shards(const std::filesystem::path& folder);
+
+// Of token shards (*.bin), such as "shards/train_*.bin" for those that a number at the end tells
+// apart, those of the wanted split: "val" in their names means validation. Of texts and records
+// "notes/**", or "notes/**/*.md" where that also matches files that are none. Empty where there are
+// none.
+std::vector<std::string> folder_patterns(const std::filesystem::path& folder,
+                                         const WantedFiles& wanted);
+
+// One pattern as TOML, or an array of several.
+std::string toml_of_patterns(const std::vector<std::string>& patterns);
+
+// "write "notes/**/*.md"", or what the folder has instead.
+std::string how_to_name_files_in(const std::filesystem::path& folder, const WantedFiles& wanted);
+
+}  // namespace exprun

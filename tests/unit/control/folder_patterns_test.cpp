@@ -1,0 +1,86 @@
+#include "control/data/folder_patterns.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/temporary_folder.h"
+#include "text/token_shard.h"
+
+namespace exprun {
+namespace {
+
+// Patterns without the folder.
+std::string named_in(const TemporaryFolder& folder, const WantedFiles& wanted) {
+  std::string text;
+  for (const std::string& pattern : folder_patterns(folder.path(), wanted))
+    text += (text.empty() ? "" : " ") + pattern.substr(folder.path().native().size() + 1);
+  return text;
+}
+
+std::string header() {
+  std::string bytes(1024, '\0');
+  bytes.replace(0, sizeof kShardMagic, reinterpret_cast<const char*>(&kShardMagic),
+                sizeof kShardMagic);
+  return bytes;
+}
+
+const WantedFiles kTrain{"token_shards", Split::train}, kVal{"token_shards", Split::validation};
+
+}  // namespace
+
+TEST_CASE("folder patterns: shards of the wanted split, by number") {
+  const TemporaryFolder folder;
+  for (const char* name : {"fineweb_train_000001.bin", "fineweb_train_000002.bin", ".hidden.bin",
+                           "fineweb_val_000000.bin", "data.json"})
+    folder.write(name, header());
+  CHECK(named_in(folder, kTrain) == "fineweb_train_*.bin");
+  CHECK(named_in(folder, kVal) == "fineweb_val_*.bin");
+}
+
+TEST_CASE("folder patterns: many that no number tells apart are all shards") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.bin", "b.bin", "c.bin", "d.bin"}) folder.write(name, header());
+  CHECK(named_in(folder, kTrain) == "a.bin b.bin c.bin d.bin");
+  folder.write("e.bin", header());
+  CHECK(named_in(folder, kTrain) == "*.bin");
+  CHECK(named_in(folder, kVal) == "");
+  CHECK(how_to_name_files_in(folder.path(), kVal) ==
+        "it has no token shards for validation: none has \"val\" in its name");
+}
+
+TEST_CASE("folder patterns: texts, without what else lies there") {
+  const TemporaryFolder folder;
+  CHECK(how_to_name_files_in(folder.path(), {}) == "it has no text files");
+  folder.write("records.json", "[]");
+  CHECK(named_in(folder, {}) == "**");
+  std::filesystem::remove(folder.path() / "records.json");
+  folder.write("a.md", "a text");
+  folder.write("deeper/b.txt", "a text");
+  folder.write(".git/c.png", std::string(10, '\0'));
+  CHECK(named_in(folder, {}) == "**");
+  folder.write("deeper/picture.png", std::string(10, '\0'));
+  CHECK(named_in(folder, {}) == "**/*.md **/*.txt");
+  folder.write("c.md", std::string(10, '\0'));
+  CHECK(named_in(folder, {}) == "**/*.txt");
+  CHECK(named_in(folder, {"instruction"}) == "");
+  folder.write("examples.jsonl", "{}");
+  CHECK(named_in(folder, {}) == "**/*.txt");
+  CHECK(named_in(folder, {"instruction"}) == "**/*.jsonl");
+}
+
+TEST_CASE("folder patterns: of the other kind it is said which type reads them") {
+  const TemporaryFolder folder;
+  const std::string at = folder.path().string();
+  folder.write("a.txt", "a text");
+  CHECK(how_to_name_files_in(folder.path(), kTrain) ==
+        "it has no token shards (*.bin); for its text write type = \"text\" and path = \"" + at +
+            "/**\"");
+  folder.write("train.bin", header());
+  folder.write("val.bin", header());
+  CHECK(how_to_name_files_in(folder.path(), {}) ==
+        "it has token shards: write type = \"token_shards\" and train = \"" + at + "/train.bin\"");
+  CHECK(how_to_name_files_in(folder.path(), {"text", Split::validation}) ==
+        "it has token shards: write type = \"token_shards\" and validation = \"" + at +
+            "/val.bin\"");
+}
+
+}  // namespace exprun
