@@ -9,7 +9,6 @@
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
 #include "base/files/file.h"
-#include "base/log.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/prepared_data.h"
 
@@ -36,8 +35,8 @@ std::unordered_map<std::string_view, int64_t> numbers_of(const std::vector<std::
 }
 
 // Large vocabularies take a quarter of a second to read.
-bool is_vocabulary_of(const Tokenizer& ours, const fs::path& folder) {
-  const json kept = ours.to_json().value("vocabulary", json());
+bool is_vocabulary_of(const json& ours, const fs::path& folder) {
+  const json kept = ours.value("vocabulary", json());
   return kept.is_string() && is_same_vocabulary(kept.get<std::string>(), folder);
 }
 
@@ -54,10 +53,12 @@ fs::path vocabulary_folder(const fs::path& weights) {
   return is_folder ? weights : fs::absolute(weights, ignored).parent_path();
 }
 
-// Null where it is `ours`.
-std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const Tokenizer& ours) {
-  if (const auto theirs = tokenizer_of_run(weights))
-    return theirs->is_null() || *theirs == ours.to_json() ? nullptr : load_tokenizer(*theirs);
+// Null where it is `ours`, in the form of to_json. Throws Error where it is not known.
+std::unique_ptr<Tokenizer> other_tokenizer(const fs::path& weights, const json& ours) {
+  if (const auto theirs = tokenizer_of_run(weights)) {
+    if (theirs->is_null()) throw Error("their run's data has no tokenizer");
+    return *theirs == ours ? nullptr : load_tokenizer(*theirs);
+  }
   const fs::path folder = vocabulary_folder(weights);
   return is_vocabulary_of(ours, folder) ? nullptr : load_vocabulary(folder);
 }
@@ -85,20 +86,18 @@ std::optional<MatchedTokens> matched_tokens(const Tokenizer& theirs, const Token
   return tokens;
 }
 
-std::optional<MatchedTokens> tokens_matched_with_weights(const fs::path& weights,
-                                                         const Tokenizer& ours) try {
-  const auto theirs = other_tokenizer(weights, ours);
-  return theirs ? matched_tokens(*theirs, ours) : std::nullopt;
+TokenMatch match_tokens(const fs::path& weights, const Tokenizer& ours) try {
+  const auto theirs = other_tokenizer(weights, ours.to_json());
+  return {theirs ? matched_tokens(*theirs, ours) : std::nullopt};
 } catch (const Error& error) {
-  log(LogLevel::debug, std::string("the tokens of the weights are not known: ") + error.what());
-  return std::nullopt;
+  return {std::nullopt, error.what()};
 }
 
-bool knows_tokens(const fs::path& weights) try {
-  if (const auto theirs = tokenizer_of_run(weights)) return !theirs->is_null();
-  return !vocabulary_files(vocabulary_folder(weights)).empty();
-} catch (const Error&) {
-  return false;
+std::string why_tokens_are_unknown(const fs::path& weights) try {
+  other_tokenizer(weights, json::object());
+  return "";
+} catch (const Error& error) {
+  return error.what();
 }
 
 }  // namespace exprun

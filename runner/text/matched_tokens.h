@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -24,12 +25,16 @@ struct MatchedTokens {
 // stand for is matched only where the numbers are the same.
 std::optional<MatchedTokens> matched_tokens(const Tokenizer& theirs, const Tokenizer& ours);
 
-// The same for the tokens that `weights` (a checkpoint of a run, a HuggingFace folder, or a file in
-// one of them) were trained with; nothing where it is not known which these are.
-std::optional<MatchedTokens> tokens_matched_with_weights(const std::filesystem::path& weights,
-                                                         const Tokenizer& ours);
+// What is known of the tokens that weights were trained with, beside ours.
+struct TokenMatch {
+  std::optional<MatchedTokens> matched = {};  // nothing: tokens keep their numbers
+  std::string unknown = {};  // why it is not known which tokens theirs are; empty where it is
+};
 
-// Whether it is known which tokens these were.
-bool knows_tokens(const std::filesystem::path& weights);
+// `weights`: a checkpoint of a run, a HuggingFace folder, or a file in one of them.
+TokenMatch match_tokens(const std::filesystem::path& weights, const Tokenizer& ours);
+
+// The same `unknown`, whatever ours are.
+std::string why_tokens_are_unknown(const std::filesystem::path& weights);
 
 }  // namespace exprun

@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import unittest
 
-from support import ExprunTest, children, tensors
+from support import ExprunTest, children, fixture, tensors
 
 FILES = ("model.safetensors", "optimizer.safetensors")
 
@@ -305,6 +305,24 @@ class Fork(LaterTraining):
         tensors = (f"model.init_from=runs/{before}/checkpoints/step_00000040/model.safetensors", "model.init_resize_vocabulary=true")
         (self.folder / "runs" / before / "data.json").unlink()
         self.assertIn("tokens can be left out only if the tokenizer of the weights", self.exprun(*start, *tensors, code=2).err)
+
+    def test_tokens_that_cannot_be_read_are_not_taken_by_their_numbers(self):
+        for name in "vocab.bpe", "encoder.json":
+            shutil.copy(fixture(self, f"data/{name}"), self.folder)
+        self.exprun("tiny.toml", "name=before", "steps=1", "tokenizer=gpt2", "vocabulary=.")
+        before = self.newest().name
+        self.exprun("export", before, "--huggingface", "folder")
+        for file in (self.folder / "folder").glob("*vocab*"), (self.folder / "folder").glob("merges*"):
+            for each in file:
+                each.unlink()
+        self.write("folder/tokenizer.json", '{"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}')
+        shutil.rmtree(self.folder / "runs" / "data")
+        for weights, why in (before, "vocabulary"), ("folder", "not the tokenizer.json of a BPE"):
+            start = ("tiny.toml", "name=after", "steps=1", f"model.init_from={weights}")
+            for command in ("check", *start), start, (*start, "model.init_resize_vocabulary=true"):
+                said = self.exprun(*command, code=2).err
+                self.assertRegex(said, "tokens can be left out only if the tokenizer of the weights .*; but .*" + why)
+                self.assertNotIn("init_resize_vocabulary = true", said)
 
     def test_weights_of_another_model_with_the_same_tensors_are_told(self):
         self.exprun("tiny.toml", "steps=2")

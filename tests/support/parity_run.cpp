@@ -53,7 +53,7 @@ Pipeline pipeline_of(const ResolvedRecipe& recipe, const ParitySettings& setting
 ParityRun::ParityRun(const ParitySettings& settings)
     : recipe_(resolve_text(settings.recipe + kNoDataset)),
       pipeline_(pipeline_of(recipe_, settings)),
-      imported_(import_weights(recipe_, pipeline_.train_state)),
+      imported_(import_weights(recipe_, pipeline_.train_state, {})),
       names_(settings.system.empty() ? ForeignNames{} : names_of(settings.system)),
       step_(pipeline_, [] { return false; }) {
   if (!imported_) load_foreign(names_, Safetensors(settings.init), parameters());

@@ -28,7 +28,7 @@ constexpr const char* kLlama =
 
 struct Built {
   explicit Built(const std::string& keys, int64_t seed = 1,
-                 const std::optional<MatchedTokens>& tokens = std::nullopt)
+                 const TokenMatch& tokens = {std::nullopt, "nobody knows them"})
       : recipe(recipe_with("model", "gpt",
                            keys.starts_with("vocab_size") ? keys : "vocab_size = 11\n" + keys)),
         state(build_train_state(recipe, at::kCPU)) {
@@ -260,11 +260,11 @@ TEST_CASE("init_from: a token keeps its row where new ones have shifted its numb
   const std::string padded = "vocab_multiple = 8\ntie_embeddings = false\n";
   const Built source(padded, 7);
   source.write(folder.path(), nullptr);
-  MatchedTokens tokens{
+  const MatchedTokens tokens{
       {0, MatchedTokens::kNone, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, MatchedTokens::kNone}, 11};
   const Built built(
       "vocab_size = 13\ninit_resize_vocabulary = true\n" + padded + init_from(folder.path()), 1,
-      tokens);
+      {tokens});
   for (const char* name : {"token_embedding.weight", "head.weight"}) {
     const auto old = source.of(name).narrow(0, 0, 11), now = built.of(name);
     CHECK(at::equal(now[0], old[0]));
@@ -297,6 +297,24 @@ TEST_CASE("init_from: tokens that are new within the padding are no less new") {
     CHECK(at::equal(now.narrow(0, 13, 3), fresh.of(name).narrow(0, 13, 3)));
   }
   CHECK(same(Built(padded + init_from(folder.path())), source));
+}
+
+TEST_CASE("init_from: tokens are left out only where it is known which they are") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "w.safetensors";
+  const std::string smaller = "init_resize_vocabulary = true\n" + init_from(file);
+  const Built source("vocab_size = 13\n", 7);
+  for (const auto& metadata : {SafetensorsMetadata{}, vocabulary_metadata(13)}) {
+    write_safetensors(file, source.tensors(), metadata);
+    CHECK(refusal(smaller).ends_with(
+        "\n  tokens can be left out only if the tokenizer of the weights and that of the data are "
+        "known: tokens are matched by their text; but nobody knows them"));
+    const MatchedTokens last{{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 13};
+    const Built same_numbers(smaller, 1, {}), matched(smaller, 1, {last});
+    const auto old = source.of("token_embedding.weight");
+    CHECK(at::equal(same_numbers.of("token_embedding.weight"), old.narrow(0, 0, 11)));
+    CHECK(at::equal(matched.of("token_embedding.weight"), old.narrow(0, 2, 11)));
+  }
 }
 
 TEST_CASE("init_from: no file has fewer tokens than one, or more than rows") {

@@ -150,7 +150,7 @@ TEST_CASE("lora: merged weights compute what the adapters do") {
     const auto recipe = recipe_with(
         "model", "gpt", "vocab_size = 11\n" + keys + "init_from = '" + target.string() + "'\n");
     const TrainState plain = build_train_state(recipe, at::kCPU);
-    REQUIRE(import_weights(recipe, plain));
+    REQUIRE(import_weights(recipe, plain, {}));
     const at::NoGradGuard no_grad;
     const auto logits = adapted.logits(tokens);
     CHECK(at::allclose(plain.model->logits(tokens), logits, 1e-5, 1e-5));
@@ -239,7 +239,7 @@ TEST_CASE("lora: what an adapter learned is not left behind without a word") {
       " --huggingface DIR` merges the adapter into the weights; then set model.init_from=DIR";
   const TinyRun plain({from});
   try {
-    import_weights(plain.recipe, plain.build().train_state);
+    import_weights(plain.recipe, plain.build().train_state, {});
     FAIL("weights with an adapter became those of a model without one");
   } catch (const Error& error) {
     const std::string said = error.what();
@@ -247,7 +247,7 @@ TEST_CASE("lora: what an adapter learned is not left behind without a word") {
     CHECK(said.find("init_partial") == said.npos);
   }
   const TinyRun partial({from, "model.init_partial=true"});
-  const auto imported = import_weights(partial.recipe, partial.build().train_state);
+  const auto imported = import_weights(partial.recipe, partial.build().train_state, {});
   REQUIRE(imported);
   CHECK(imported->warnings.back() ==
         "the training of the adapter in these weights is not used; " + advice);
@@ -274,7 +274,7 @@ TEST_CASE("lora: at full rank it reaches the loss of full fine-tuning") {
     const TinyRun run(words);
     MemoryRecorder recorder;
     make_attempt(run, recorder, never_stop, at::kCPU, [&](Pipeline& pipeline) {
-      REQUIRE(import_weights(run.recipe, pipeline.train_state));
+      REQUIRE(import_weights(run.recipe, pipeline.train_state, {}));
     });
     return recorder.steps.back().loss;
   };

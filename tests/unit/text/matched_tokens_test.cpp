@@ -18,6 +18,23 @@ using Numbers = std::vector<int64_t>;
 
 constexpr const char* kWords = R"({"model": {"type": "WordLevel", "vocab": {"a": 0, "c": 1}}})";
 
+Numbers theirs(const std::filesystem::path& weights, const Tokenizer& ours) {
+  const TokenMatch tokens = match_tokens(weights, ours);
+  CHECK(tokens.unknown == "");
+  CHECK(why_tokens_are_unknown(weights) == "");
+  REQUIRE(tokens.matched);
+  return tokens.matched->theirs;
+}
+
+void require_unknown(const std::filesystem::path& weights, const Tokenizer& ours,
+                     const std::string& why) {
+  const TokenMatch tokens = match_tokens(weights, ours);
+  CHECK_FALSE(tokens.matched);
+  CAPTURE(tokens.unknown);
+  CHECK(tokens.unknown.find(why) != std::string::npos);
+  CHECK(why_tokens_are_unknown(weights) == tokens.unknown);
+}
+
 }  // namespace
 
 TEST_CASE("matched tokens: by text where numbers differ, nothing where they do not") {
@@ -45,27 +62,36 @@ TEST_CASE("matched tokens: the vocabulary of a checkpoint is that of its run's d
   const RunFolder run{folder.path() / "run"};
   const auto checkpoint = run.checkpoints() / "step_00000010";
   const auto ours = make_char_tokenizer(U"abc");
-  CHECK_FALSE(tokens_matched_with_weights(checkpoint, *ours));
+  require_unknown(checkpoint, *ours, "No such file");
   PreparedData data;
   data.tokenizer = make_char_tokenizer(U"ac")->to_json();
   data.vocab_size = 2;
   folder.write("run/data.json", data.to_json());
   for (const auto& path : {checkpoint, checkpoint / ""})
-    CHECK(tokens_matched_with_weights(path, *ours)->theirs == Numbers{0, kNone, 1});
+    CHECK(theirs(path, *ours) == Numbers{0, kNone, 1});
   const auto file = folder.write("run/checkpoints/step_00000010/model.safetensors", "");
-  CHECK(tokens_matched_with_weights(file, *ours)->theirs == Numbers{0, kNone, 1});
-  CHECK_FALSE(tokens_matched_with_weights(checkpoint, *make_char_tokenizer(U"ac")));
+  CHECK(theirs(file, *ours) == Numbers{0, kNone, 1});
+  const TokenMatch same = match_tokens(checkpoint, *make_char_tokenizer(U"ac"));
+  CHECK((!same.matched && same.unknown.empty()));
+  data.tokenizer = nullptr;
+  folder.write("run/data.json", data.to_json());
+  require_unknown(checkpoint, *ours, "their run's data has no tokenizer");
+  data.tokenizer = {{"type", "bpe"}, {"vocabulary", (folder.path() / "gone").string()}};
+  folder.write("run/data.json", data.to_json());
+  require_unknown(checkpoint, *ours, "gone");
   folder.write("run/data.json", "{}");
-  CHECK_FALSE(tokens_matched_with_weights(checkpoint, *ours));
+  require_unknown(checkpoint, *ours, "data.json");
 }
 
 TEST_CASE(
     "matched tokens: the vocabulary of a HuggingFace folder, or of a file in it, lies there") {
   const TemporaryFolder folder;
   const auto ours = make_char_tokenizer(U"abc");
-  CHECK_FALSE(tokens_matched_with_weights(folder.path(), *ours));
+  require_unknown(folder.path(), *ours, "contains no vocabulary");
+  folder.write("model/tokenizer.json", R"({"model": {"type": "Unigram", "vocab": [["a", 0.0]]}})");
+  require_unknown(folder.path() / "model", *ours, "is not the tokenizer.json of a BPE tokenizer");
   const auto file = folder.write("model/tokenizer.json", kWords);
   const auto weights = folder.write("model/model.safetensors", "");
   for (const auto& path : {file.parent_path(), weights})
-    CHECK(tokens_matched_with_weights(path, *ours)->theirs == Numbers{0, kNone, 1});
+    CHECK(theirs(path, *ours) == Numbers{0, kNone, 1});
 }

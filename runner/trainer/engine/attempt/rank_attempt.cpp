@@ -159,7 +159,7 @@ bool RankAttempt::kernels_repeat() const {
 
 void RankAttempt::begin_with_given_weights(Recorder& recorder) const {
   const auto imported =
-      import_weights(recipe_, pipeline_->train_state, tokens_matched_with_init_from(*pipeline_));
+      import_weights(recipe_, pipeline_->train_state, match_tokens_with_init_from(*pipeline_));
   if (!imported) return;
   recorder.event("info", "init_from", "loaded " + imported->text);
   for (const std::string& warning : imported->warnings)

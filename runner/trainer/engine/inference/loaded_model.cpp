@@ -34,7 +34,8 @@ DatasetInfo facts(const PreparedData& data, const RunFolder& run) {
 void import_all(const ResolvedRecipe& recipe, const TrainState& state) {
   const at::NoGradGuard no_grad;
   for (const auto& [name, tensor] : state.weights()) tensor.zero_();
-  const auto imported = import_weights(recipe, state);
+  const auto imported =
+      import_weights(recipe, state, {std::nullopt, "weights are measured as they are"});
   if (!imported) throw Error("evaluate: there are neither a checkpoint nor weights to import");
   for (const std::string& warning : imported->warnings) log_warning(warning);
 }

@@ -38,7 +38,7 @@ bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
   if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
     return false;
   const size_t tokens = planned.transposed ? 1 : 0, width = 1 - tokens;
-  const bool fits = found[tokens] <= planned.shape[tokens] || wishes.matches_tokens;
+  const bool fits = found[tokens] <= planned.shape[tokens] || wishes.unmatched.empty();
   return found[tokens] > 0 && fits && found[width] == planned.shape[width];
 }
 
@@ -49,7 +49,7 @@ bool has_rows(const PlannedTensor& planned, const std::vector<int64_t>& found, i
 
 bool vocabulary_fits(const Vocabularies& stated, const Wishes& wishes) {
   return stated.theirs == stated.ours ||
-         (wishes.resize_vocabulary && (stated.theirs < stated.ours || wishes.matches_tokens));
+         (wishes.resize_vocabulary && (stated.theirs < stated.ours || wishes.unmatched.empty()));
 }
 
 std::string known_as(const PlannedTensor& planned) {
@@ -137,27 +137,17 @@ std::string recipe_advice(const fs::path& path) {
          "` writes a recipe for that folder";
 }
 
-bool has_more_tokens(const Source& source) {
-  if (const auto stated = stated_vocabularies(source)) return stated->theirs > stated->ours;
-  return std::ranges::any_of(source.plan().tensors, [&](const PlannedTensor& planned) {
-    if (!planned.of_vocabulary || !source.find(planned.name)) return false;
-    const size_t tokens = planned.transposed ? 1 : 0;
-    const auto& found = source.entry(planned.name).shape;
-    return found.size() == planned.shape.size() && found[tokens] > planned.shape[tokens];
-  });
-}
-
 // Where another vocabulary is all that some of them want.
 std::string vocabulary_advice(const Source& source, const Differences& differences,
                               const Wishes& wishes) {
   const auto helps = [&](const Wishes& more) {
     return compare(source, more).unfit.size() < differences.unfit.size();
   };
-  if (!wishes.matches_tokens && helps({wishes.partial, true, true}) && has_more_tokens(source))
+  if (!wishes.unmatched.empty() && helps({wishes.partial, true}) && has_more_tokens(source))
     return "\n  tokens can be left out only if the tokenizer of the weights and that of the data "
-           "are "
-           "known: tokens are matched by their text";
-  if (wishes.resize_vocabulary || !helps({wishes.partial, true, wishes.matches_tokens})) return "";
+           "are known: tokens are matched by their text; but " +
+           wishes.unmatched;
+  if (wishes.resize_vocabulary || !helps({wishes.partial, true, wishes.unmatched})) return "";
   return std::string("\n  model.init_resize_vocabulary = true ") +
          (has_more_tokens(source) ? "takes the tokens that the data has, matched by their text"
                                   : "adds the tokens that are missing there");
@@ -192,6 +182,16 @@ std::string advice_on_adapter(const fs::path& checkpoint) {
           store_option(folder.parent_path());
   }
   return advice_to_merge_adapter(run);
+}
+
+bool has_more_tokens(const Source& source) {
+  if (const auto stated = stated_vocabularies(source)) return stated->theirs > stated->ours;
+  return std::ranges::any_of(source.plan().tensors, [&](const PlannedTensor& planned) {
+    if (!planned.of_vocabulary || !source.find(planned.name)) return false;
+    const size_t tokens = planned.transposed ? 1 : 0;
+    const auto& found = source.entry(planned.name).shape;
+    return found.size() == planned.shape.size() && found[tokens] > planned.shape[tokens];
+  });
 }
 
 Differences compare(const Source& source, const Wishes& wishes) {

@@ -18,7 +18,8 @@ namespace exprun {
 struct Wishes {
   bool partial;
   bool resize_vocabulary;
-  bool matches_tokens = false;  // by their text, so that some may be left out
+  std::string unmatched =
+      {};  // why no token may be left out; empty: they are matched by their text
 };
 
 // The tensors of a source by the names of a plan; files and plan outlive it.
@@ -64,6 +65,9 @@ struct Differences {
 std::string advice_on_adapter(const std::filesystem::path& checkpoint);
 
 Differences compare(const Source& source, const Wishes& wishes);
+
+// Whether the source has tokens that the model has no row for.
+bool has_more_tokens(const Source& source);
 
 // The error that names them all; a tensor that differs alike in several blocks is named once:
 // 'h.{0..11}.attn.c_attn.weight'. `sizes`: lines about sizes that the source states, or empty.

@@ -98,7 +98,7 @@ at::Tensor matched_rows(const MatchedTokens& tokens, const at::Tensor& source) {
 }
 
 void fill(const PlannedTensor& planned, const Source& source, const Targets& targets,
-          const std::optional<MatchedTokens>& tokens) {
+          const TokenMatch& tokens) {
   const at::Tensor stored = source.tensor(planned.name);
   const at::Tensor rows = planned.transposed ? stored.t() : stored;
   if (planned.of_vocabulary) {
@@ -108,8 +108,8 @@ void fill(const PlannedTensor& planned, const Source& source, const Targets& tar
     const int64_t ours = differs ? stated->ours : planned.parts.front().rows;
     const int64_t theirs = differs ? std::min(rows.size(0), stated->theirs) : rows.size(0);
     fill_vocabulary(target, rows.narrow(0, 0, std::min(theirs, ours)), ours);
-    if (!tokens) return;
-    const at::Tensor matched = matched_rows(*tokens, rows);
+    if (!tokens.matched) return;
+    const at::Tensor matched = matched_rows(*tokens.matched, rows);
     target.narrow(0, 0, matched.size(0)).copy_(matched);
     return;
   }
@@ -248,12 +248,14 @@ void add_what_stayed(Imported& imported, const Differences& differences, const f
                                 advice_on_adapter(path));
 }
 
-// What the source has otherwise than the model, as far as the recipe allows it.
+// What the source has otherwise than the model, as far as the recipe allows it; `unmatched`: see
+// Wishes.
 Differences allowed_differences(const fs::path& path, const Source& source,
-                                const std::string& sizes, const ResolvedRecipe& recipe) {
+                                const std::string& sizes, const ResolvedRecipe& recipe,
+                                const std::string& unmatched) {
   const Section model = recipe.section("model");
   const Wishes wishes{model.get<bool>("init_partial"), model.get<bool>("init_resize_vocabulary"),
-                      text_at(recipe.root(), "dataset.tokenizer") != "none" && knows_tokens(path)};
+                      unmatched};
   Differences differences = compare(source, wishes);
   if (!differences.unfit.empty() || (!wishes.partial && !differences.none()))
     throw misfit(path, source, differences, wishes, sizes);
@@ -270,6 +272,16 @@ std::string matched_text(const MatchedTokens& tokens) {
          with_thousands(static_cast<int64_t>(tokens.theirs.size()) - matched) + " new";
 }
 
+constexpr const char* kNoTokenizer = "the data has no tokenizer";
+
+// As far as it is known without our tokenizer. Reading theirs takes its time.
+std::string why_unmatched(const fs::path& path, const Source& source,
+                          const ResolvedRecipe& recipe) {
+  if (!has_more_tokens(source)) return "";
+  const bool has_none = text_at(recipe.root(), "dataset.tokenizer").value_or("none") == "none";
+  return has_none ? kNoTokenizer : why_tokens_are_unknown(path);
+}
+
 fs::path source_path(const Section& model) {
   return expand_path(model.get<std::string>("init_from"), libtorch_folder());
 }
@@ -284,40 +296,45 @@ void require_importable(const ResolvedRecipe& recipe, const TrainState& state) {
   try {
     const WeightFiles files(path);
     const Opened kind = opened(path, files, recipe, state);
-    allowed_differences(path, Source(files, kind.plan), kind.sizes, recipe);
+    const Source source(files, kind.plan);
+    allowed_differences(path, source, kind.sizes, recipe, why_unmatched(path, source, recipe));
   } catch (const Error& error) {
     throw model.error("init_from", error.what());
   }
 }
 
-std::optional<MatchedTokens> tokens_matched_with_init_from(const Pipeline& pipeline) {
+TokenMatch match_tokens_with_init_from(const Pipeline& pipeline) {
   const Section model = pipeline.recipe.section("model");
-  if (!model.has("init_from") || !pipeline.tokenizer) return std::nullopt;
-  std::optional<MatchedTokens> tokens;
-  if (pipeline.group->rank() == 0)
-    tokens = tokens_matched_with_weights(source_path(model), *pipeline.tokenizer);
-  // Their number, 0 where nothing is matched, then theirs of each of ours.
+  if (!model.has("init_from") || !pipeline.tokenizer) return {std::nullopt, kNoTokenizer};
+  TokenMatch tokens;
+  if (pipeline.group->rank() == 0) tokens = match_tokens(source_path(model), *pipeline.tokenizer);
+  // Their number, kSame or kUnknown, then theirs of each of ours.
+  constexpr int64_t kSame = 0, kUnknown = -1;
   std::vector<int64_t> told(static_cast<size_t>(pipeline.tokenizer->vocab_size()) + 1);
-  if (tokens) {
-    told.front() = tokens->their_vocab_size;
-    std::copy(tokens->theirs.begin(), tokens->theirs.end(), told.begin() + 1);
+  told.front() = tokens.unknown.empty() ? kSame : kUnknown;
+  if (tokens.matched) {
+    told.front() = tokens.matched->their_vocab_size;
+    std::ranges::copy(tokens.matched->theirs, told.begin() + 1);
   }
   pipeline.group
       ->broadcast(at::from_blob(told.data(), {static_cast<int64_t>(told.size())}, at::kLong), 0)
       ->wait();
-  if (told.front() == 0) return std::nullopt;
-  return MatchedTokens{{told.begin() + 1, told.end()}, told.front()};
+  if (pipeline.group->rank() == 0) return tokens;
+  if (told.front() == kSame) return {};
+  if (told.front() == kUnknown) return {std::nullopt, "rank 0 does not know them"};
+  return {MatchedTokens{{told.begin() + 1, told.end()}, told.front()}};
 }
 
 std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state,
-                                       const std::optional<MatchedTokens>& tokens) {
+                                       const TokenMatch& tokens) {
   const Section model = recipe.section("model");
   if (!model.has("init_from")) return std::nullopt;
   const fs::path path = source_path(model);
   const WeightFiles files(path);
   const Opened source_kind = opened(path, files, recipe, state);
   const Source source(files, source_kind.plan);
-  const Differences differences = allowed_differences(path, source, source_kind.sizes, recipe);
+  const Differences differences =
+      allowed_differences(path, source, source_kind.sizes, recipe, tokens.unknown);
   const at::NoGradGuard no_grad;
   Targets targets;
   for (const auto& [name, tensor] : state.weights()) targets.emplace(name, tensor);
@@ -329,7 +346,10 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   Imported imported{pluralize(static_cast<int64_t>(source.found()), "tensor") + " from '" +
                         path.string() + "' (" + source_kind.system + ")",
                     source_kind.warnings};
-  if (tokens) imported.text += matched_text(*tokens);
+  if (tokens.matched)
+    imported.text += matched_text(*tokens.matched);
+  else if (!tokens.unknown.empty() && model.get<bool>("init_resize_vocabulary"))
+    imported.text += "; tokens keep their numbers: " + tokens.unknown;
   add_what_stayed(imported, differences, path);
   return imported;
 }

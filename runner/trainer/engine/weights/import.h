@@ -24,11 +24,11 @@ struct Imported {
 // every tensor which is missing, left over, of another shape or no number, and then has changed
 // nothing.
 std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const TrainState& state,
-                                       const std::optional<MatchedTokens>& tokens = std::nullopt);
+                                       const TokenMatch& tokens);
 
-// The tokens of the pipeline's data beside those of its init_from. All ranks call it together, and
-// have what rank 0 finds: elsewhere what tells the tokens need not lie beside the weights.
-std::optional<MatchedTokens> tokens_matched_with_init_from(const Pipeline& pipeline);
+// Of the pipeline's init_from and its data. All ranks call it together, and have what rank 0 finds:
+// elsewhere what tells the tokens need not lie beside the weights.
+TokenMatch match_tokens_with_init_from(const Pipeline& pipeline);
 
 // Whether they can be filled, as far as the headers of the files tell: for a state on the meta
 // device. Throws RecipeError at init_from; files that are not on this machine are not looked at.
