@@ -299,6 +299,22 @@ TEST_CASE("init_from: tokens that are new within the padding are no less new") {
   CHECK(same(Built(padded + init_from(folder.path())), source));
 }
 
+TEST_CASE("init_from: any padding fits, and is no token") {
+  const TemporaryFolder folder;
+  const std::string untied = "tie_embeddings = false\n", padded = untied + "vocab_multiple = 8\n";
+  for (const auto& [from, to] : {std::pair{padded, untied}, {untied, padded}}) {
+    const Built source(from, 7);
+    source.write(folder.path(), nullptr);
+    const Built built(to + init_from(folder.path())), fresh(to);
+    for (const char* name : {"token_embedding.weight", "head.weight"}) {
+      const auto now = built.of(name);
+      CHECK(at::equal(now.narrow(0, 0, 11), source.of(name).narrow(0, 0, 11)));
+      const int64_t padding = now.size(0) - 11;
+      CHECK(at::equal(now.narrow(0, 11, padding), fresh.of(name).narrow(0, 11, padding)));
+    }
+  }
+}
+
 TEST_CASE("init_from: tokens are left out only where it is known which they are") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "w.safetensors";

@@ -32,14 +32,15 @@ bool is_of_numbers(const std::string& dtype) {
   return dtype == "F64" || dtype == "F32" || dtype == "F16" || dtype == "BF16";
 }
 
-bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found,
+// Where both sides state their tokens, rows beyond them are padding: any number of it fits.
+bool shape_fits(const PlannedTensor& planned, const std::vector<int64_t>& found, bool states_tokens,
                 const Wishes& wishes) {
   if (planned.shape == found) return true;
-  if (!planned.of_vocabulary || !wishes.resize_vocabulary || found.size() != planned.shape.size())
-    return false;
+  if (!planned.of_vocabulary || found.size() != planned.shape.size()) return false;
   const size_t tokens = planned.transposed ? 1 : 0, width = 1 - tokens;
+  if (found[tokens] < 1 || found[width] != planned.shape[width]) return false;
   const bool fits = found[tokens] <= planned.shape[tokens] || wishes.unmatched.empty();
-  return found[tokens] > 0 && fits && found[width] == planned.shape[width];
+  return states_tokens || (wishes.resize_vocabulary && fits);
 }
 
 // Whether a tensor that so many rows of are tokens can be of this shape.
@@ -209,7 +210,7 @@ Differences compare(const Source& source, const Wishes& wishes) {
     used.insert(*name);
     const SafetensorsEntry& entry = source.files().entry(*name);
     const auto stated = planned.of_vocabulary ? stated_vocabularies(source) : std::nullopt;
-    if (!shape_fits(planned, entry.shape, wishes))
+    if (!shape_fits(planned, entry.shape, stated.has_value(), wishes))
       differences.unfit.push_back("'" + *name + "' has the shape " + shape_text(entry.shape) +
                                   ", not " + shape_text(planned.shape));
     else if (stated && !has_rows(planned, entry.shape, stated->theirs))

@@ -104,7 +104,8 @@ void fill(const PlannedTensor& planned, const Source& source, const Targets& tar
   if (planned.of_vocabulary) {
     const at::Tensor target = targets.at(planned.parts.front().parameter);
     const auto stated = stated_vocabularies(source);
-    const bool differs = stated && stated->theirs != stated->ours;
+    const bool differs =
+        stated && (stated->theirs != stated->ours || rows.sizes() != target.sizes());
     const int64_t ours = differs ? stated->ours : planned.parts.front().rows;
     const int64_t theirs = differs ? std::min(rows.size(0), stated->theirs) : rows.size(0);
     fill_vocabulary(target, rows.narrow(0, 0, std::min(theirs, ours)), ours);
