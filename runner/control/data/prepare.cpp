@@ -104,10 +104,12 @@ Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& l
 }
 
 template <class Look>
-void collect(Diagnostics& problems, Look look) try {
+void collect(Diagnostics& problems, const Value& where, Look look) try {
   look();
 } catch (const RecipeError& error) {
   problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+} catch (const Error& error) {
+  problems.push_back(problem_at(where.where, error));
 }
 
 }  // namespace
@@ -135,7 +137,8 @@ PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::p
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch) {
   DataGlance glance;
-  collect(glance.problems, [&] {
+  const Value& data = *recipe.find(is_raw(recipe) ? "dataset.path" : "dataset.train");
+  collect(glance.problems, data, [&] {
     const Section dataset = recipe.section("dataset");
     if (is_raw(recipe)) {
       TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
@@ -167,7 +170,7 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& lib
     const bool readable = paths && (several ? std::all_of(several->begin(), several->end(), is_path)
                                             : is_path(*paths));
     const WantedFiles wanted{type, split};
-    if (readable) collect(problems, [&] { find_sources(*paths, libtorch, wanted); });
+    if (readable) collect(problems, *paths, [&] { find_sources(*paths, libtorch, wanted); });
   }
   return problems;
 }
@@ -196,7 +199,7 @@ const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::string& libtorch) {
   Diagnostics problems;
   for (const Value* path : evaluation_paths(recipe))
-    collect(problems, [&] { find_file(*path, libtorch); });
+    collect(problems, *path, [&] { find_file(*path, libtorch); });
   return problems;
 }
 

@@ -85,7 +85,7 @@ std::vector<TokenShard> shards_of(const std::vector<Source>& sources, Split spli
       shards.push_back(inspect_shard(source.file, format));
       shards.back().path = fs::absolute(source.file).string();
     } catch (const Error& error) {
-      problems.push_back({source.where, error.what(), "", {}, Severity::error});
+      problems.push_back(problem_at(source.where, error));
     }
   if (!problems.empty()) throw RecipeError(std::move(problems));
   return shards;
@@ -160,14 +160,21 @@ std::optional<int64_t> described_vocabulary(const PreparedData& shards) {
   return size;
 }
 
-// That holds the tokens at the beginning of each shard: of few all.
-int64_t least_vocabulary(const PreparedData& shards) {
+// That holds the tokens at the beginning of each shard: of few all. Throws one RecipeError for all
+// shards with a token that no vocabulary has.
+int64_t least_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards) {
   constexpr int64_t kMostTokensRead = int64_t{8} << 20;
   const auto number = static_cast<int64_t>(shards.train.size() + shards.validation.size());
   int64_t largest = 0;
-  for (const auto* split : {&shards.train, &shards.validation})
-    for (const TokenShard& shard : *split)
-      largest = std::max(largest, largest_token(shard, kMostTokensRead / number));
+  Diagnostics problems;
+  for (const auto& [key, split] : {std::pair("dataset.train", &shards.train),
+                                   std::pair("dataset.validation", &shards.validation)})
+    for (const TokenShard& shard : *split) try {
+        largest = std::max(largest, largest_token(shard, kMostTokensRead / number));
+      } catch (const Error& error) {
+        problems.push_back(problem_at(recipe.find(key)->where, error));
+      }
+  if (!problems.empty()) throw RecipeError(std::move(problems));
   return largest + 1;
 }
 
@@ -180,7 +187,7 @@ void add_vocabulary(const ResolvedRecipe& recipe, const PreparedData& shards,
   dataset_info.described_vocab_size = described;
   const auto size = integer_at(recipe.root(), "model.vocab_size");
   const bool is_enough = described && (!size || *size >= *described);
-  if (!is_enough) dataset_info.least_vocab_size = least_vocabulary(shards);
+  if (!is_enough) dataset_info.least_vocab_size = least_vocabulary(recipe, shards);
 }
 
 PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {

@@ -70,12 +70,20 @@ KnownShard recognise_shard(const fs::path& file) {
   return {shard, format_name(file)};
 }
 
+namespace {
+
+void require_token(const TokenShard& shard, int64_t token) {
+  if (token < kMostTokens) return;
+  throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
+              ", and no vocabulary has more than 2^21; download or create it again");
+}
+
+}  // namespace
+
 std::vector<int64_t> count_tokens(const TokenShard& shard) {
   std::vector<int64_t> counts;
   for_each_token(shard, 0, shard.tokens, [&](uint32_t token) {
-    if (token >= kMostTokens)
-      throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
-                  ", and no vocabulary has more than 2^21; download or create it again");
+    require_token(shard, token);
     if (token >= counts.size()) counts.resize(std::max<size_t>(65536, size_t{token} + 1));
     ++counts[token];
   });
@@ -100,8 +108,10 @@ int64_t largest_token(const TokenShard& shard, int64_t looked_at) {
   const MappedFile file(shard.path);
   const std::byte* const tokens = tokens_in(file, shard);
   const int64_t count = std::min(looked_at, shard.tokens);
-  return shard.token_bytes == 4 ? largest<uint32_t>(tokens, count)
-                                : largest<uint16_t>(tokens, count);
+  const int64_t token = shard.token_bytes == 4 ? largest<uint32_t>(tokens, count)
+                                               : largest<uint16_t>(tokens, count);
+  require_token(shard, token);
+  return token;
 }
 
 std::vector<int64_t> read_tokens(const TokenShard& shard, int64_t begin, int64_t count) {

@@ -22,7 +22,7 @@ KnownShard recognise_shard(const std::filesystem::path& file);
 // How often each token is in it, by token. Throws Error, for a token beyond every vocabulary too.
 std::vector<int64_t> count_tokens(const TokenShard& shard);
 
-// Among its first tokens; 0 where there are none. Throws Error.
+// Among its first tokens; 0 where there are none. Throws Error, as count_tokens does.
 int64_t largest_token(const TokenShard& shard, int64_t looked_at);
 
 // Its tokens [begin, begin + count), fewer at its end. Throws Error.

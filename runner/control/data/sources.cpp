@@ -300,10 +300,15 @@ void leave_out(std::vector<Source>& train, const std::vector<Source>& validation
 
 }  // namespace
 
-std::string message_at_place(const Error& error) {
+bool is_lack(const Error& error) {
+  return dynamic_cast<const FileError*>(&error) != nullptr;
+}
+
+Diagnostic problem_at(const SourceSpan& where, const Error& error) {
   constexpr std::string_view kComponent = "data: ";
-  const std::string_view message = error.what();
-  return std::string(message.starts_with(kComponent) ? message.substr(kComponent.size()) : message);
+  std::string_view message = error.what();
+  if (message.starts_with(kComponent)) message.remove_prefix(kComponent.size());
+  return {where, std::string(message), "", {}, Severity::error, is_lack(error)};
 }
 
 bool is_glob(const std::string& pattern) {

@@ -18,8 +18,11 @@ struct Source {
   bool by_glob = false;
 };
 
-// What an error with a source says where it is shown at that place, without its "data: ".
-std::string message_at_place(const Error& error);
+// Whether it is the system that refuses a file: what is wrong in a file is a mistake.
+bool is_lack(const Error& error);
+
+// What an error says, but for its "data: ", at the place that names the file.
+Diagnostic problem_at(const SourceSpan& where, const Error& error);
 
 // In the order written, the matches of a glob sorted, without those that another entry names: a
 // file comes twice only where it is written twice. Throws one RecipeError for everything that is

@@ -251,9 +251,11 @@ std::string vocabulary_remedy(const std::string& tokenizer) {
 RecipeError vocabulary_error(const Section& dataset, const Error& error,
                              const std::string& tokenizer,
                              const std::filesystem::path& vocabulary) {
-  const RecipeError said = dataset.error("vocabulary", error.what(), vocabulary_remedy(tokenizer));
   std::error_code ignored;
-  return fs::exists(vocabulary, ignored) ? said : as_lack(said);
+  const bool is_kept_from_us = is_lack(error) && fs::exists(vocabulary, ignored);
+  const RecipeError said = dataset.error("vocabulary", error.what(),
+                                         is_kept_from_us ? "" : vocabulary_remedy(tokenizer));
+  return is_lack(error) ? as_lack(said) : said;
 }
 
 std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
@@ -287,10 +289,8 @@ namespace {
 // Whether a text begins like something else, which opening it says. Throws RecipeError.
 void check_begin(const Source& source, const RecordOptions& options) try {
   open_records(source.file, options);
-} catch (const FileError&) {
-  throw;
 } catch (const Error& error) {
-  throw RecipeError(source.where, message_at_place(error));
+  throw RecipeError(Diagnostics{problem_at(source.where, error)});
 }
 
 }  // namespace

@@ -19,12 +19,14 @@ struct Pair {
 constexpr Pair kPairs[] = {{"vocab.bpe", "encoder.json"}, {"merges.txt", "vocab.json"}};
 
 std::vector<fs::path> files_in(const fs::path& folder) {
+  std::error_code error;
   for (const Pair& pair : kPairs)
-    if (fs::exists(folder / pair.merges) && fs::exists(folder / pair.ids))
+    if (fs::exists(folder / pair.merges, error) && fs::exists(folder / pair.ids, error))
       return {folder / pair.merges, folder / pair.ids};
-  if (fs::exists(folder / "tokenizer.json")) return {folder / "tokenizer.json"};
-  for (const auto& entry : fs::directory_iterator(folder))
+  if (fs::exists(folder / "tokenizer.json", error)) return {folder / "tokenizer.json"};
+  for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == ".tiktoken") return {entry.path()};
+  if (error) throw file_error("list folder", folder, error.value());
   throw Error("tokenizer: '" + folder.string() +
               "' contains no vocabulary: neither vocab.bpe with encoder.json, nor merges.txt with "
               "vocab.json, nor tokenizer.json, nor a .tiktoken file");

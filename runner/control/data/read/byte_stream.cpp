@@ -242,8 +242,7 @@ UniqueFd open_file(const fs::path& file) {
 
 std::unique_ptr<PlainBytes> open_plain(const fs::path& file) {
   UniqueFd fd = open_file(file);
-  // A mistake where it is named; what fails later is the disk's.
-  if (!fd) throw Error(file_error("open", file).what());
+  if (!fd) throw file_error("open", file);
   return std::make_unique<PlainBytes>(file, std::move(fd));
 }
 

@@ -78,7 +78,7 @@ auto read_at(const Source& source, Read read) try {
 } catch (const FileError&) {
   throw;
 } catch (const Error& error) {
-  throw RecipeError(source.where, message_at_place(error));
+  throw RecipeError(Diagnostics{problem_at(source.where, error)});
 }
 
 // The content of all sources, from the hashes of their files.
