@@ -108,15 +108,17 @@ PreparedData set_in(const fs::path& folder, const Section& dataset) {
   return load_set(folder);
 }
 
+// Where it differs, the same number is another token.
+auto kind_of_tokenizer(const PreparedData& set) {
+  return std::pair(set.tokenizer.value("type", ""), set.vocab_size);
+}
+
 // As the sets say that the files belong to.
 void take_tokenizer_of_sets(const Section& dataset, PreparedData& data) {
   const std::set<fs::path> folders = folders_of(data);
   for (const fs::path& folder : folders) {
     PreparedData set = set_in(folder, dataset);
-    const auto kind = [](const PreparedData& of) {
-      return std::pair(of.tokenizer.value("type", ""), of.vocab_size);
-    };
-    if (folder != *folders.begin() && kind(set) != kind(data))
+    if (folder != *folders.begin() && kind_of_tokenizer(set) != kind_of_tokenizer(data))
       throw dataset.error("tokenizer", "the tokens in '" + folder.string() + "' and in '" +
                                            folders.begin()->string() +
                                            "' were made by different tokenizers");
@@ -142,22 +144,25 @@ void find_tokenizer(const ResolvedRecipe& recipe, const std::string& libtorch, P
   data.vocab_size = tokenizer->vocab_size();
 }
 
-// Of the set in their folder that lists them; nothing where none does.
+// Of the sets in their folders that list them; nothing where `tokenizer = "prepared"` would find a
+// folder without one, or different tokenizers.
 std::optional<int64_t> described_vocabulary(const PreparedData& shards) {
   std::map<fs::path, std::optional<PreparedData>> sets;
-  std::optional<int64_t> size;
+  const PreparedData* first = nullptr;
   for (const auto* split : {&shards.train, &shards.validation})
     for (const TokenShard& shard : *split) {
       const fs::path file = shard.path, folder = file.parent_path();
       const auto [known, is_new] = sets.try_emplace(folder);
       if (is_new) known->second = described_set(folder);
       const auto& set = known->second;
-      if (!set || !set->vocab_size) continue;
+      if (!set || !set->vocab_size) return std::nullopt;
       const auto is_it = [&](const TokenShard& one) { return one.path == file.filename(); };
-      if (std::ranges::any_of(set->train, is_it) || std::ranges::any_of(set->validation, is_it))
-        size = std::max(size, set->vocab_size);
+      if (std::ranges::none_of(set->train, is_it) && std::ranges::none_of(set->validation, is_it))
+        continue;
+      if (first && kind_of_tokenizer(*first) != kind_of_tokenizer(*set)) return std::nullopt;
+      first = &*set;
     }
-  return size;
+  return first ? first->vocab_size : std::nullopt;
 }
 
 // That holds the tokens at the beginning of each shard: of few all. Throws one RecipeError for all
