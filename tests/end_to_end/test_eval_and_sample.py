@@ -286,6 +286,9 @@ class EvalAndSample(ExprunTest):
         self.assertTrue(self.exprun("eval", "@last", "path=text.txt", code=2).err.endswith(
             "such as evaluation.val_loss.tokens; evaluation.perplexity.path=text.txt evaluates another text\n"))
         self.assertIn("perplexity/loss ", self.exprun("eval", "@last", "evaluation.perplexity.path=text.txt").out)
+        for value in "*.txt", "[text.txt]", "nowhere.txt":
+            said = self.exprun("eval", "@last", f"path={value}", code=2).err
+            self.assertTrue(said.endswith("such as evaluation.val_loss.tokens\n"), said)
 
     def test_sample_writes_after_a_prompt_and_is_reproducible(self):
         words = ("sample", "@last", "--prompt", "7 little ", "tokens=20", "temperature=0")

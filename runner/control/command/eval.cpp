@@ -1,6 +1,7 @@
 // exprun eval RUN [evaluation.NAME.key=value...]
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -20,6 +21,7 @@
 #include "control/launch/run/run_data.h"
 #include "control/report/standard_output.h"
 #include "recipe/key_path.h"
+#include "recipe/quantities.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
 
@@ -91,12 +93,14 @@ Words in_evaluations(Words changes, const Table& root) {
   return changes;
 }
 
-// Of a change of the data, which people make to evaluate another text.
-std::string on_another_text(const std::string& key, const std::string& value) {
-  const bool is_path =
-      key == "dataset.path" || key == "dataset.validation" || key == "dataset.train";
-  return is_path ? "; evaluation.perplexity.path=" + shell_quoted(value) + " evaluates another text"
-                 : "";
+// Of a change of the data, which people make to evaluate another text: one file, as it is.
+std::string on_another_text(const ResolvedRecipe& recipe, const std::string& key) {
+  const bool is_text = text_at(recipe.root(), "dataset.type") == "text" &&
+                       (key == "dataset.path" || key == "dataset.validation");
+  const auto file = is_text ? text_at(recipe.root(), key) : std::nullopt;
+  if (std::error_code ignored; !file || !std::filesystem::is_regular_file(*file, ignored))
+    return "";
+  return "; evaluation.perplexity.path=" + shell_quoted(*file) + " evaluates another text";
 }
 
 // Any other change would make another model of the checkpoint. `recipe` has the `changes` last.
@@ -108,11 +112,10 @@ void require_evaluation_keys(const ResolvedRecipe& recipe, const Words& changes)
     if (key.starts_with("evaluation.")) continue;
     const size_t equals = std::min(key.find('='), key.size());
     const std::string path = key.substr(0, equals);
-    const std::string value = key.substr(std::min(equals + 1, key.size()));
     throw Error("eval: '" + changes[i] + "' changes " + path +
                     "; only keys of [evaluation] can be changed here, such as "
                     "evaluation.val_loss.tokens" +
-                    on_another_text(path, value),
+                    on_another_text(recipe, path),
                 ExitCode::bad_recipe);
   }
 }
