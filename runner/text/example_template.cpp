@@ -83,12 +83,13 @@ Conversation messages_of(const json& list) {
 
 // Names that other data have for the two fields.
 constexpr std::string_view kInstructions[] = {"question", "query", "input", "user", "human"};
-constexpr std::string_view kOutputs[] = {"answer", "response", "output", "completion", "assistant"};
+constexpr std::string_view kOutputs[] = {"answer", "response", "completion", "assistant"};
 
 std::string how_to_rename(const json& record) {
   const auto renamed = [&](const auto& known, const std::string& to) -> std::string {
+    if (record.contains(to)) return "";
     for (const std::string_view name : known)
-      if (name != to && record.contains(name)) return "'" + std::string(name) + "' to '" + to + "'";
+      if (record.contains(name)) return "'" + std::string(name) + "' to '" + to + "'";
     return "";
   };
   const std::string given = renamed(kInstructions, "instruction"),

@@ -163,6 +163,8 @@ TEST_CASE("instruction: what is wrong with a record is said") {
   CHECK(problem(R"({"question": "a", "answer": "b"})") ==
         "has none of the fields 'messages', 'instruction' and 'prompt'; it has 'answer', "
         "'question'; rename its fields: 'question' to 'instruction', 'answer' to 'output'");
+  CHECK(problem(R"({"input": "a", "output": "b", "response": "c"})")
+            .ends_with("; rename its fields: 'input' to 'instruction'"));
   CHECK(problem(R"({"prompt": "a"})") == "has no field 'response'; it has 'prompt'");
   CHECK(problem(R"({"instruction": "a", "output": 3})") ==
         "has number where text is expected, in its field 'output'");
