@@ -333,7 +333,7 @@ std::string list(const std::vector<RunRow>& rows) {
 }
 
 std::string advice(Connection& connection, const std::string& reference, Store::Among among) {
-  if (among == Store::Among::removed) return " is removed; `exprun ls --removed` lists those";
+  if (among == Store::Among::removed) return "; `exprun ls --removed` lists those";
   if (reference == "@best")
     return "; no run has a finite " + newest_goal(connection).metric + " yet";
   if (!matching(connection, reference, Store::Among::removed).empty())
@@ -360,7 +360,8 @@ std::vector<RunRow> Store::runs_meant_by(const std::string& reference, Among amo
     rows = with_prefix(*connection_, reference, which(among));
     if (rows.size() == 1) return rows;
     if (rows.empty()) {
-      throw Error("store: no run '" + reference + "' in '" + connection_->file().string() + "'" +
+      throw Error((among == Among::removed ? "store: no removed run '" : "store: no run '") +
+                      reference + "' in '" + connection_->file().string() + "'" +
                       advice(*connection_, reference, among),
                   ExitCode::no_such_run);
     }

@@ -76,6 +76,8 @@ class Housekeeping(ExprunTest):
             for columns in "lr,steps", "lr,run":
                 self.assertEqual("run" in self.exprun(command, "--columns", columns, "--csv").out.splitlines()[0].split(","), True)
             self.assertIn("; what is printed goes to a file with > x.csv\n", self.exprun(command, "--csv", "x.csv", code=4).err)
+        for command in ("rm",), ("restore",), ("show",), ("tag", "--remove", "good"):
+            self.assertNotIn("what is printed", self.exprun(command[0], "x.csv", *command[1:], code=4).err)
         self.assertTrue(self.exprun("report", "--columns", "lr").out.startswith("run "))
         explained = self.exprun("ls", "--columns", "help").out.splitlines()
         self.assertEqual(explained[:2], ["name                header         what it is",
@@ -185,6 +187,9 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("rm", "tiny", code=2).err,
                          f"exprun: error: rm: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids, or for "
                          "all of them --where 'name==\"tiny\"'\n")
+        self.assertIn(" for all of them --where 'name==\"tiny\"'\n", self.exprun("rm", "runs/tiny", code=2).err)
+        self.assertEqual(self.exprun("gc", "--archived", "tiny", code=2).err,
+                         f"exprun: error: gc: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids\n")
         self.assertEqual(self.exprun("rm", code=2).err,
                          "exprun: error: rm: say which runs: by name, --sweep SWEEP or --where EXPR\n")
         self.assertEqual(self.exprun("rm", "--where", "seed>7").err, "exprun: rm: no run matches\n")
@@ -214,7 +219,7 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.names(), [*trials, *folders[:2]])
         self.assertEqual(self.exprun("restore", "--sweep", "1").err, "exprun: restore: no removed run matches\n")
         self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
-                         "exprun: error: restore: give either names of runs or --sweep, not both\n")
+                         "exprun: error: command line: give either names of runs or --sweep, not both\n")
 
     def test_a_number_is_an_id_before_it_is_a_name_and_nothing_is_lost_where_it_is_both(self):
         self.exprun("tiny.toml", "steps=2", "name=2")
@@ -222,17 +227,19 @@ class Housekeeping(ExprunTest):
         (named, other) = (folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run"))
         self.assertEqual(self.names("2"), [other])
         self.assertIn(f"# run         {other} ", self.exprun("show", "2").out)
-        for command in ("rm", "2"), ("gc", "--archived", "2"):
-            self.assertEqual(self.exprun(*command, code=2).err, f"exprun: error: {command[0]}: '2' is the id of {other} and the "
-                             f"name of {named}; give a folder\n")
+        for command in ("rm", "2"), ("rm", "runs/2/"), ("gc", "--archived", "2"), ("stop", "2"):
+            self.assertEqual(self.exprun(*command, code=2).err, f"exprun: error: {command[0]}: '{command[-1]}' is the id of "
+                             f"{other} and the name of {named}; give a folder\n")
         self.assertEqual(self.names(), [other, named])
         self.exprun("rm", named)
         self.exprun("rm", "2")
         self.assertEqual(self.names(), [])
-        self.exprun("restore", "2", code=2)
+        for reference in "2", "runs/2":
+            self.assertIn(f"'{reference}' is the id of {other} and the name of ", self.exprun("restore", reference, code=2).err)
         for recipe in "first.toml", "1.toml":
             (self.folder / recipe).write_text((self.folder / "tiny.toml").read_text())
             self.exprun("sweep", recipe, "steps=2", "seed=1,2", "name=" + recipe.removesuffix(".toml"))
+        self.assertIn("rm: '1' is the name of 2 runs: ", self.exprun("rm", "1", code=2).err)
         self.assertRegex(self.exprun("rm", "--sweep", "1", code=2).err, r"^exprun: error: rm: '1' could mean several sweeps: "
                          r"1 \(\w+\), 2 \(\w+\); give a uid\n$")
 
@@ -252,7 +259,16 @@ class Housekeeping(ExprunTest):
                              f"exprun: error: store: no run matches 'yours-*' in '{self.folder}/runs/exprun.db'\n")
         self.exprun("rm", "mine-*")
         self.assertEqual(self.names("--removed"), [b, a])
-        self.assertEqual(self.exprun("restore", "yours-*", code=4).err, "exprun: error: restore: no removed run matches 'yours-*'\n")
+        for command in ("restore",), ("ls", "--removed"):
+            self.assertEqual(self.exprun(*command, "yours-*", code=4).err,
+                             f"exprun: error: store: no removed run matches 'yours-*' in '{self.folder}/runs/exprun.db'\n")
+            self.assertEqual(self.exprun(*command, "other", code=4).err, "exprun: error: store: no removed run 'other' in "
+                             f"'{self.folder}/runs/exprun.db'; `exprun ls --removed` lists those\n")
+        self.assertEqual(self.names("--removed", "mine-a", f"runs/{b}"), [a, b])
+        self.assertEqual(self.names("--removed", "*-a"), [a])
+        self.exprun("restore", f"runs/{a}/")
+        self.assertEqual(self.names("mine-*"), [a])
+        self.exprun("rm", a)
         self.exprun("restore", "mine-*", "mine-a")
         self.assertEqual(len(self.names()), 3)
 

@@ -76,10 +76,8 @@ Found look(const Store& store, const StoreFolder& folder, const GcOptions& wante
   }
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
   if (!wanted.archived) return found;
-  for (const std::string& reference : wanted.references)
-    require_one_meaning("gc", reference, runs_meant(store, folder, reference),
-                        store.runs(reference));
-  for (RunRow& run : referred_runs(store, folder, wanted.references)) {
+  for (RunRow& run : runs_to_change("gc", store, folder, wanted.references, "", Store::Among::kept,
+                                    /*has_where=*/false)) {
     if (run.state != RunState::running) {
       found.ended.push_back(std::move(run));
     } else if (!wanted.references.empty()) {

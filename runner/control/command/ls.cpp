@@ -18,22 +18,10 @@ struct Wanted {
   bool removed = false;
 };
 
-std::vector<RunRow> removed_runs(const Store& store, const std::string& sweep) {
-  std::vector<RunRow> runs = store.removed_runs();
-  if (sweep.empty()) return runs;
-  const int64_t id = store.find_sweep(sweep).id;
-  std::erase_if(runs, [&](const RunRow& run) {
-    const auto sweeps = store.sweeps_with_run(run.id);
-    return std::ranges::find(sweeps, id) == sweeps.end();
-  });
-  return runs;
-}
-
 std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
                                  const Words& references, const Wanted& wanted) {
-  return all_runs(store, folder,
-                  wanted.removed ? removed_runs(store, wanted.sweep)
-                                 : referred_runs(store, folder, references, wanted.sweep));
+  const auto among = wanted.removed ? Store::Among::removed : Store::Among::kept;
+  return all_runs(store, folder, referred_runs(store, folder, references, wanted.sweep, among));
 }
 
 std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {

@@ -1,6 +1,4 @@
 // exprun restore RUN...|--sweep SWEEP|--where EXPR
-#include <algorithm>
-
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/line/arguments.h"
@@ -16,43 +14,11 @@ struct Restoration {
   Where where;
 };
 
-void add_matching(std::vector<RunRow>& rows, const Store& store, const std::string& pattern) {
-  auto removed = store.removed_runs();
-  std::erase_if(removed, [&](const RunRow& run) { return !matches(pattern, run); });
-  if (removed.empty())
-    throw Error("restore: no removed run matches '" + pattern + "'", ExitCode::no_such_run);
-  for (RunRow& run : removed) {
-    const bool is_known = std::any_of(rows.begin(), rows.end(),
-                                      [&](const RunRow& other) { return other.id == run.id; });
-    if (!is_known) rows.push_back(std::move(run));
-  }
-}
-
 // Of the runs that are named, or of a sweep, or of all that are removed.
 std::vector<RunRow> runs_to_restore(const Store& store, const StoreFolder& folder,
                                     const Restoration& asked) {
-  if (!asked.sweep.empty() && !asked.references.empty())
-    throw Error("restore: give either names of runs or --sweep, not both", ExitCode::bad_recipe);
-  std::vector<RunRow> rows;
-  if (asked.references.empty()) rows = store.removed_runs();
-  for (const std::string& reference : asked.references) {
-    if (is_pattern(reference)) {
-      add_matching(rows, store, reference);
-      continue;
-    }
-    const auto meant = store.runs_meant_by(reference, Store::Among::removed);
-    auto named = store.removed_runs();
-    std::erase_if(named, [&](const RunRow& run) { return run.name != reference; });
-    require_one_run("restore", reference, meant, named);
-    rows.push_back(meant.front());
-  }
-  if (!asked.sweep.empty()) {
-    const int64_t sweep = store.find_sweep(asked.sweep).id;
-    std::erase_if(rows, [&](const RunRow& run) {
-      const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
-      return std::find(sweeps.begin(), sweeps.end(), sweep) == sweeps.end();
-    });
-  }
+  auto rows = runs_to_change("restore", store, folder, asked.references, asked.sweep,
+                             Store::Among::removed, /*has_where=*/true);
   if (asked.where.expressions.empty()) return rows;
   auto runs = all_runs(store, folder, std::move(rows));
   asked.where.keep_matching(store, runs);

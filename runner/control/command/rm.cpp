@@ -69,10 +69,10 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
                                    const Removal& asked) {
   if (asked.references.empty() && asked.sweep.empty() && asked.where.expressions.empty())
     throw Error("rm: say which runs: by name, --sweep SWEEP or --where EXPR", ExitCode::bad_recipe);
-  for (const std::string& reference : asked.references)
-    require_one_run("rm", reference, runs_meant(store, folder, reference), store.runs(reference));
   if (!asked.sweep.empty()) require_one_sweep(store, asked.sweep);
-  auto runs = all_runs(store, folder, referred_runs(store, folder, asked.references, asked.sweep));
+  auto runs = all_runs(store, folder,
+                       runs_to_change("rm", store, folder, asked.references, asked.sweep,
+                                      Store::Among::kept, /*has_where=*/true));
   asked.where.keep_matching(store, runs);
   const bool any = !runs.empty();
   if (!asked.sweep.empty()) keep_shared(store, asked.sweep, runs);

@@ -35,7 +35,7 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
                           const std::string& reference) {
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
-    require_one_meaning("stop", reference, {run}, store.runs(reference));
+    require_one_meaning("stop", store, reference, run);
     return {run};
   }
   std::vector<RunRow> runs = running(store, folder);

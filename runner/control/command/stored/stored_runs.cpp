@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -97,9 +98,6 @@ std::string advice_on_path(const Store& store, const StoreFolder& folder,
   std::error_code ignored;
   if (reference.ends_with(".toml") && fs::is_regular_file(reference, ignored))
     return advice_on_recipe(store, reference);
-  for (const char* written : {".csv", ".json", ".jsonl", ".md", ".tex", ".txt"})
-    if (fs::path(reference).extension() == written)
-      return "; what is printed goes to a file with > " + shell_quoted(reference);
   if (reference.find('/') == std::string::npos || !fs::is_directory(reference, ignored)) return "";
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
   const fs::path other = fs::path(trimmed).parent_path();
@@ -109,12 +107,30 @@ std::string advice_on_path(const Store& store, const StoreFolder& folder,
   return "; its folder is in another store: add --store " + shell_quoted(other.string());
 }
 
+// For the path of a file that a table may be wanted in.
+std::string advice_on_output(const std::string& reference) {
+  for (const char* written : {".csv", ".json", ".jsonl", ".md", ".tex", ".txt"})
+    if (std::filesystem::path(reference).extension() == written)
+      return "; what is printed goes to a file with > " + shell_quoted(reference);
+  return "";
+}
+
+Error no_run(const Store& store, const std::string& reference, const std::string& advice) {
+  return Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
+               ExitCode::no_such_run);
+}
+
+std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
+  return among == Store::Among::kept ? store.runs() : store.removed_runs();
+}
+
 // Newest first.
-std::vector<RunRow> matching(const Store& store, const std::string& pattern) {
-  std::vector<RunRow> runs = store.runs();
+std::vector<RunRow> matching(const Store& store, const std::string& pattern, Store::Among among) {
+  std::vector<RunRow> runs = runs_among(store, among);
   std::erase_if(runs, [&](const RunRow& run) { return !matches(pattern, run); });
   if (runs.empty())
-    throw Error("store: no run matches '" + pattern + "' in '" + store.file().string() + "'",
+    throw Error(std::string("store: no ") + (among == Store::Among::removed ? "removed " : "") +
+                    "run matches '" + pattern + "' in '" + store.file().string() + "'",
                 ExitCode::no_such_run);
   return runs;
 }
@@ -162,16 +178,15 @@ bool matches(const std::string& pattern, const RunRow& run) {
 }
 
 std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
-                               const std::string& reference) {
-  if (is_pattern(reference)) return matching(store, reference);
+                               const std::string& reference, Store::Among among) {
+  if (is_pattern(reference)) return matching(store, reference, among);
   try {
-    return store.runs_meant_by(last_component(reference));
+    return store.runs_meant_by(last_component(reference), among);
   } catch (const Error& error) {
-    const std::string advice =
-        error.code() == ExitCode::no_such_run ? advice_on_path(store, folder, reference) : "";
+    const bool is_unknown = error.code() == ExitCode::no_such_run && among == Store::Among::kept;
+    const std::string advice = is_unknown ? advice_on_path(store, folder, reference) : "";
     if (advice.empty()) throw;
-    throw Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
-                error.code());
+    throw no_run(store, reference, advice);
   }
 }
 
@@ -229,33 +244,62 @@ RecipeText understood_recipe(const Store& store, const RunRow& run, const Words&
 
 namespace {
 
-std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep) {
+std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep,
+                                  Store::Among among) {
+  const int64_t id = store.find_sweep(sweep).id;
   std::vector<RunRow> rows;
-  for (const int64_t id : store.runs_of_sweep(store.find_sweep(sweep).id))
-    rows.push_back(*store.run(id));
+  if (among == Store::Among::kept) {
+    for (const int64_t run : store.runs_of_sweep(id)) rows.push_back(*store.run(run));
+    return rows;
+  }
+  rows = store.removed_runs();
+  std::erase_if(rows, [&](const RunRow& run) {
+    const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
+    return std::ranges::find(sweeps, id) == sweeps.end();
+  });
   return rows;
+}
+
+using RunsOfReference = std::function<std::vector<RunRow>(const std::string& reference)>;
+
+std::vector<RunRow> rows_of(const Store& store, const Words& references, const std::string& sweep,
+                            Store::Among among, const RunsOfReference& meant) {
+  if (!sweep.empty() && !references.empty())
+    throw Error("command line: give either names of runs or --sweep, not both",
+                ExitCode::bad_recipe);
+  if (!sweep.empty()) return rows_of_sweep(store, sweep, among);
+  if (references.empty()) return runs_among(store, among);
+  std::vector<RunRow> rows;  // each once, in the order in which they are named
+  std::set<int64_t> taken;
+  for (const std::string& reference : references)
+    for (RunRow& row : meant(reference))
+      if (taken.insert(row.id).second) rows.push_back(std::move(row));
+  return rows;
+}
+
+void require_one_run(const std::string& command, const std::string& reference,
+                     const std::vector<RunRow>& meant, bool has_where) {
+  if (meant.size() < 2) return;
+  const std::string name = meant.front().name;
+  throw Error(
+      command + ": '" + reference + "' is the name of " + std::to_string(meant.size()) +
+          " runs: " + folders_of(meant) + "; give folders or ids" +
+          (has_where ? ", or for all of them --where " + shell_quoted("name==\"" + name + "\"")
+                     : ""),
+      ExitCode::bad_recipe);
 }
 
 }  // namespace
 
-void require_one_meaning(const std::string& command, const std::string& reference,
-                         const std::vector<RunRow>& meant, std::vector<RunRow> named) {
-  if (!parse_number<int64_t>(reference) || meant.size() != 1) return;
-  std::erase_if(named, [&](const RunRow& run) { return run.id == meant.front().id; });
+void require_one_meaning(const std::string& command, const Store& store,
+                         const std::string& reference, const RunRow& meant, Store::Among among) {
+  const std::string name = last_component(reference);
+  if (parse_number<int64_t>(name) != meant.id) return;
+  std::vector<RunRow> named = runs_among(store, among);
+  std::erase_if(named, [&](const RunRow& run) { return run.name != name || run.id == meant.id; });
   if (named.empty()) return;
-  throw Error(command + ": '" + reference + "' is the id of " + meant.front().folder +
-                  " and the name of " + folders_of(named) + "; give a folder",
-              ExitCode::bad_recipe);
-}
-
-void require_one_run(const std::string& command, const std::string& reference,
-                     const std::vector<RunRow>& meant, const std::vector<RunRow>& named) {
-  if (is_pattern(reference)) return;
-  require_one_meaning(command, reference, meant, named);
-  if (meant.size() < 2) return;
-  throw Error(command + ": '" + reference + "' is the name of " + std::to_string(meant.size()) +
-                  " runs: " + folders_of(meant) +
-                  "; give folders or ids, or for all of them --where 'name==\"" + reference + "\"'",
+  throw Error(command + ": '" + reference + "' is the id of " + meant.folder + " and the name of " +
+                  folders_of(named) + "; give a folder",
               ExitCode::bad_recipe);
 }
 
@@ -265,20 +309,29 @@ void require_runs(const std::string& command, const Words& references, const std
 }
 
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
-                                  const Words& references, const std::string& sweep) {
-  if (!sweep.empty() && !references.empty())
-    throw Error("command line: give either names of runs or --sweep, not both",
-                ExitCode::bad_recipe);
-  if (!sweep.empty()) return rows_of_sweep(store, sweep);
-  if (references.empty()) return store.runs();
-  std::vector<RunRow> rows;  // each once, in the order in which they are named
-  std::set<int64_t> taken;
-  const auto take = [&](RunRow row) {
-    if (taken.insert(row.id).second) rows.push_back(std::move(row));
-  };
-  for (const std::string& reference : references)
-    for (RunRow& row : runs_meant(store, folder, reference)) take(std::move(row));
-  return rows;
+                                  const Words& references, const std::string& sweep,
+                                  Store::Among among) {
+  return rows_of(store, references, sweep, among, [&](const std::string& reference) {
+    try {
+      return runs_meant(store, folder, reference, among);
+    } catch (const Error& error) {
+      const std::string advice = advice_on_output(reference);
+      if (error.code() != ExitCode::no_such_run || advice.empty()) throw;
+      throw no_run(store, reference, advice);
+    }
+  });
+}
+
+std::vector<RunRow> runs_to_change(const std::string& command, const Store& store,
+                                   const StoreFolder& folder, const Words& references,
+                                   const std::string& sweep, Store::Among among, bool has_where) {
+  return rows_of(store, references, sweep, among, [&](const std::string& reference) {
+    std::vector<RunRow> runs = runs_meant(store, folder, reference, among);
+    if (is_pattern(reference)) return runs;
+    require_one_meaning(command, store, reference, runs.front(), among);
+    require_one_run(command, reference, runs, has_where);
+    return runs;
+  });
 }
 
 std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,

@@ -33,7 +33,8 @@ bool matches(const std::string& pattern, const RunRow& run);
 // The runs of a reference as Store::runs_meant_by() takes it, or of the path of a run's folder, or
 // those that a pattern matches; one at least. Throws Error. Every command goes by it.
 std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
-                               const std::string& reference);
+                               const std::string& reference,
+                               Store::Among among = Store::Among::kept);
 
 // The newest of them; a pattern must match one only. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
@@ -70,15 +71,11 @@ void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
 
 ReportedRun reported_run(const Store& store, RunRow run);
 
-// Throws Error (wrong usage) where a reference is the id of a run and the name of others, for a
-// command that loses something. `meant`: its runs; `named`: those of that name.
-void require_one_meaning(const std::string& command, const std::string& reference,
-                         const std::vector<RunRow>& meant, std::vector<RunRow> named);
-
-// The same, and where it is the name of several runs, for a command that would take one of them
-// unasked, or all.
-void require_one_run(const std::string& command, const std::string& reference,
-                     const std::vector<RunRow>& meant, const std::vector<RunRow>& named);
+// Throws Error (wrong usage) where a reference, which means this run, is its id and the name of
+// others, for a command that loses something.
+void require_one_meaning(const std::string& command, const Store& store,
+                         const std::string& reference, const RunRow& meant,
+                         Store::Among among = Store::Among::kept);
 
 // Throws Error (wrong usage) where neither runs nor a sweep are named.
 void require_runs(const std::string& command, const Words& references, const std::string& sweep);
@@ -87,7 +84,15 @@ void require_runs(const std::string& command, const Words& references, const std
 // given in their stead: its number, its name or @last; all runs, newest first, if there is neither.
 // Throws Error.
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
-                                  const Words& references, const std::string& sweep = "");
+                                  const Words& references, const std::string& sweep = "",
+                                  Store::Among among = Store::Among::kept);
+
+// The same for a command that would take one of several runs unasked, or all: each reference but a
+// pattern must mean one run only, as require_one_meaning() does. `has_where`: the command has
+// --where, which can mean several.
+std::vector<RunRow> runs_to_change(const std::string& command, const Store& store,
+                                   const StoreFolder& folder, const Words& references,
+                                   const std::string& sweep, Store::Among among, bool has_where);
 
 // The same with their losses and parameters.
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
