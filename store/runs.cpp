@@ -293,9 +293,12 @@ std::vector<RunRow> best_run(Connection& connection, const std::string& where) {
   return select_runs(connection, where + "AND run = ?", ids.front());
 }
 
+// Many runs may have a name, and who wants the newest of them need not read the others.
+enum class OfName { all, newest };
+
 // An id, as `ls` lists it, comes before a name that is a number.
 std::vector<RunRow> exact(Connection& connection, const std::string& reference,
-                          const std::string& where) {
+                          const std::string& where, OfName of_name) {
   if (reference == "@last")
     return select_runs(connection, where + "AND run = " + newest_run(where));
   if (reference == "@best") return best_run(connection, where);
@@ -305,7 +308,10 @@ std::vector<RunRow> exact(Connection& connection, const std::string& reference,
   }
   auto rows = select_runs(connection, where + "AND (uid = ?1 OR folder = ?1)", reference);
   if (!rows.empty()) return rows;
-  return newest_first(select_runs(connection, where + "AND name = ?", reference));
+  const std::string named = where + "AND name = ? ";
+  if (of_name == OfName::newest)
+    return select_runs(connection, "WHERE run = " + newest_run(named), reference);
+  return newest_first(select_runs(connection, named, reference));
 }
 
 std::vector<RunRow> with_prefix(Connection& connection, const std::string& prefix,
@@ -319,7 +325,7 @@ std::vector<RunRow> with_prefix(Connection& connection, const std::string& prefi
 
 std::vector<RunRow> matching(Connection& connection, const std::string& reference,
                              Store::Among among) {
-  auto rows = exact(connection, reference, which(among));
+  auto rows = exact(connection, reference, which(among), OfName::newest);
   return rows.empty() ? with_prefix(connection, reference, which(among)) : rows;
 }
 
@@ -347,6 +353,21 @@ std::string advice(Connection& connection, const std::string& reference, Store::
   return nearest_name ? "; did you mean '" + *nearest_name + "'?" : "; `exprun ls` lists its runs";
 }
 
+std::vector<RunRow> meant_by(Connection& connection, const std::string& reference,
+                             Store::Among among, OfName of_name) {
+  std::vector<RunRow> rows = exact(connection, reference, which(among), of_name);
+  if (!rows.empty()) return rows;
+  rows = with_prefix(connection, reference, which(among));
+  if (rows.size() == 1) return rows;
+  if (rows.empty())
+    throw Error((among == Store::Among::removed ? "store: no removed run '" : "store: no run '") +
+                    reference + "' in '" + connection.file().string() + "'" +
+                    advice(connection, reference, among),
+                ExitCode::no_such_run);
+  throw Error("store: '" + reference + "' could mean several runs: " + list(rows),
+              ExitCode::no_such_run);
+}
+
 }  // namespace
 
 std::vector<int64_t> Store::runs_best_first() const {
@@ -354,24 +375,14 @@ std::vector<int64_t> Store::runs_best_first() const {
 }
 
 std::vector<RunRow> Store::runs_meant_by(const std::string& reference, Among among) const {
-  return connection_->guarded("read", [&] {
-    std::vector<RunRow> rows = exact(*connection_, reference, which(among));
-    if (!rows.empty()) return rows;
-    rows = with_prefix(*connection_, reference, which(among));
-    if (rows.size() == 1) return rows;
-    if (rows.empty()) {
-      throw Error((among == Among::removed ? "store: no removed run '" : "store: no run '") +
-                      reference + "' in '" + connection_->file().string() + "'" +
-                      advice(*connection_, reference, among),
-                  ExitCode::no_such_run);
-    }
-    throw Error("store: '" + reference + "' could mean several runs: " + list(rows),
-                ExitCode::no_such_run);
-  });
+  return connection_->guarded(
+      "read", [&] { return meant_by(*connection_, reference, among, OfName::all); });
 }
 
 RunRow Store::find_run(const std::string& reference, Among among) const {
-  return std::move(runs_meant_by(reference, among).front());
+  return connection_->guarded("read", [&] {
+    return std::move(meant_by(*connection_, reference, among, OfName::newest).front());
+  });
 }
 
 }  // namespace exprun

@@ -95,8 +95,8 @@ Exported exported(const Store& store, const std::string& reference, const Folder
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));
-  HeldCheckpoint checkpoint =
-      chosen_checkpoint(globals.store, run.folder, choice, "export", store.runs(run.name));
+  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export",
+                                                [&] { return store.runs(run.name); });
   return {std::move(run), std::move(text), std::move(data), std::move(recipe),
           std::move(checkpoint)};
 }

@@ -58,8 +58,8 @@ Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
   LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
   request.ranks = ranks;
   request.begun = begun;
-  HeldCheckpoint checkpoint =
-      chosen_checkpoint(globals.store, run.folder, choice, "fork", store.runs(run.name));
+  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork",
+                                                [&] { return store.runs(run.name); });
   request.origin = ForkOrigin{run, globals.store.run(run.folder), before, checkpoint.folder,
                               words.fresh_optimizer};
   std::optional<FileLock> reading = std::move(checkpoint.reading);

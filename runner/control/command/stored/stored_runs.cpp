@@ -120,6 +120,14 @@ Error no_run(const Store& store, const std::string& reference, const std::string
                ExitCode::no_such_run);
 }
 
+// Throws in place of `error` where there is no such run and its path tells more.
+void advise_on_path(const Error& error, const Store& store, const StoreFolder& folder,
+                    const std::string& reference) {
+  if (error.code() != ExitCode::no_such_run) return;
+  if (const std::string advice = advice_on_path(store, folder, reference); !advice.empty())
+    throw no_run(store, reference, advice);
+}
+
 std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
   return among == Store::Among::kept ? store.runs() : store.removed_runs();
 }
@@ -183,17 +191,23 @@ std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
   try {
     return store.runs_meant_by(last_component(reference), among);
   } catch (const Error& error) {
-    const bool is_unknown = error.code() == ExitCode::no_such_run && among == Store::Among::kept;
-    const std::string advice = is_unknown ? advice_on_path(store, folder, reference) : "";
-    if (advice.empty()) throw;
-    throw no_run(store, reference, advice);
+    if (among == Store::Among::kept) advise_on_path(error, store, folder, reference);
+    throw;
   }
 }
 
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference) {
-  std::vector<RunRow> runs = runs_meant(store, folder, reference);
-  if (is_pattern(reference)) require_only_match(reference, runs);
-  return observed(store, folder, std::move(runs.front()));
+  if (is_pattern(reference)) {
+    std::vector<RunRow> runs = matching(store, reference, Store::Among::kept);
+    require_only_match(reference, runs);
+    return observed(store, folder, std::move(runs.front()));
+  }
+  try {
+    return observed(store, folder, store.find_run(last_component(reference)));
+  } catch (const Error& error) {
+    advise_on_path(error, store, folder, reference);
+    throw;
+  }
 }
 
 RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,

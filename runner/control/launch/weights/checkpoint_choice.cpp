@@ -65,8 +65,9 @@ std::string has_those(const std::vector<CheckpointFolder>& complete) {
 // "; another run named mine, mine-1a2b3c4d, has those of steps 80 and 100"; empty where none has
 // this step.
 std::string namesake_with(int64_t step, const std::string& run, const StoreFolder& folder,
-                          const std::vector<RunRow>& namesakes) {
-  for (const RunRow& other : namesakes) {
+                          const Namesakes& namesakes) {
+  if (!namesakes) return "";
+  for (const RunRow& other : namesakes()) {
     if (other.folder == run) continue;
     const auto complete = complete_checkpoints(folder.run(other.folder));
     if (std::ranges::find(complete, step, &CheckpointFolder::step) != complete.end())
@@ -92,7 +93,7 @@ std::string why_best_is_missing(const RunFolder& run, int64_t step) {
 std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const std::string& run,
                                                const CheckpointChoice& choice,
                                                const std::string& command,
-                                               const std::vector<RunRow>& namesakes) {
+                                               const Namesakes& namesakes) {
   const RunFolder run_folder = folder.run(run);
   if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
   const auto complete = complete_checkpoints(run_folder);
@@ -136,7 +137,7 @@ CheckpointChoice checkpoint_choice(const std::string& command, const std::string
 
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
                                  const CheckpointChoice& choice, const std::string& command,
-                                 const std::vector<RunRow>& namesakes) {
+                                 const Namesakes& namesakes) {
   for (;;)
     if (auto found = found_checkpoint(folder, run, choice, command, namesakes))
       return std::move(*found);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,10 +40,11 @@ struct HeldCheckpoint {
 // "last" is the newest intact one: damaged ones are skipped with a warning. "best" is the best by
 // the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
 // command and says which checkpoints there are, and of a step that is missing, which of the
-// `namesakes` has it: runs of the same name, one of which may be meant.
+// `namesakes` has it: runs of the same name, one of which may be meant, read only then.
+using Namesakes = std::function<std::vector<RunRow>()>;
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
                                  const CheckpointChoice& choice, const std::string& command,
-                                 const std::vector<RunRow>& namesakes = {});
+                                 const Namesakes& namesakes = {});
 
 // The newest intact one with finite weights, from which a further attempt goes on; nothing where
 // the run begins. A warning for each that is skipped. Throws Error where the run cannot begin anew:
