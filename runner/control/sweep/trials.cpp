@@ -301,7 +301,7 @@ class Survey {
     const bool random = found_.plan.method == "random";
     Diagnostics mistakes;
     if (search_.is_method_known) mistakes = mistakes_of_method();
-    drop_bare_lists(axes_, root, SchemaSet::embedded(), mistakes);
+    drop_unlisted(axes_, root, SchemaSet::embedded(), mistakes);
     find_integers(axes_, root, SchemaSet::embedded(), mistakes);
     if (!random) {
       const Diagnostics intervals =

@@ -8,6 +8,7 @@
 #include "base/format_units.h"
 #include "base/sobol_sequence.h"
 #include "base/strings.h"
+#include "base/suggest.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
 #include "recipe/schema/key_lookup.h"
@@ -296,19 +297,27 @@ void round_computed(SweepAxis& axis, const Table& root, const SchemaSet& schemas
   });
 }
 
-// What is wrong with an axis of one value that is a list.
-std::optional<Diagnostic> bare_list(const SweepAxis& axis, const Table& root,
-                                    const SchemaSet& schemas) {
+// What is wrong with an axis of one value that is a list, or the ends of one.
+std::optional<Diagnostic> unlisted(const SweepAxis& axis, const Table& root,
+                                   const SchemaSet& schemas) {
   if (axis.values.size() != 1 || axis.values.front().size() != 1) return std::nullopt;
   const SweepChange& change = axis.values.front().front();
   const std::string value = change.override.substr(change.override.find('=') + 1);
   const auto paths = matching_paths(schemas, root, axis.key);
-  if (paths.size() != 1 || !value.starts_with('[') || !value.ends_with(']')) return std::nullopt;
-  const Schema* schema = schema_at(schemas, root, paths.front());
-  if (schema == nullptr || allows_type(*schema, "array")) return std::nullopt;
-  return Diagnostic{
-      change.value, "'" + axis.key + "' takes no list",
-      "write its values without brackets: " + axis.key + "=" + value.substr(1, value.size() - 2)};
+  const Schema* schema = paths.size() == 1 ? schema_at(schemas, root, paths.front()) : nullptr;
+  if (schema == nullptr) return std::nullopt;
+  const bool is_list = value.starts_with('[') && value.ends_with(']');
+  if (is_list && !allows_type(*schema, "array"))
+    return Diagnostic{
+        change.value, "'" + axis.key + "' takes no list",
+        "write its values without brackets: " + axis.key + "=" + value.substr(1, value.size() - 2)};
+  const bool takes_number = allows_type(*schema, "integer") || allows_type(*schema, "number");
+  if (takes_number && is_bare_interval(value))
+    return Diagnostic{change.value,
+                      "'" + value + "' does not say which values between its ends to try",
+                      "write range(start,stop) for whole numbers or linspace(low,high,n) for n "
+                      "values; for a random search, interval(low,high) or log:low..high"};
+  return std::nullopt;
 }
 
 // Drops the axes of which something is wrong.
@@ -341,9 +350,9 @@ void find_integers(std::vector<SweepAxis>& axes, const Table& root, const Schema
   });
 }
 
-void drop_bare_lists(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
-                     Diagnostics& mistakes) {
-  drop_wrong(axes, mistakes, [&](const SweepAxis& axis) { return bare_list(axis, root, schemas); });
+void drop_unlisted(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                   Diagnostics& mistakes) {
+  drop_wrong(axes, mistakes, [&](const SweepAxis& axis) { return unlisted(axis, root, schemas); });
 }
 
 Diagnostics intervals_in_a_grid(const std::vector<SweepAxis>& axes) {

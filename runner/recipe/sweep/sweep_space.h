@@ -68,9 +68,10 @@ bool may_be_same_key(const std::string& a, const std::string& b);
 void find_integers(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
                    Diagnostics& mistakes);
 
-// "lr=[1e-3,3e-4]" is one value, and none that such a key takes: a mistake, and dropped.
-void drop_bare_lists(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
-                     Diagnostics& mistakes);
+// "lr=[1e-3,3e-4]" and "seed=1..3" are one value, and none that such a key takes: a mistake, and
+// dropped.
+void drop_unlisted(std::vector<SweepAxis>& axes, const Table& root, const SchemaSet& schemas,
+                   Diagnostics& mistakes);
 
 // A grid has values only: each interval is a mistake.
 Diagnostics intervals_in_a_grid(const std::vector<SweepAxis>& axes);

@@ -335,10 +335,6 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
                           ? instead_of_logspace(text.substr(module), behind_module)
                           : instead_of(function));
   }
-  if (is_bare_interval(text))
-    throw RecipeError(all, "'" + text + "' does not say which values between its ends to try",
-                      "write range(start,stop) for whole numbers or linspace(low,high,n) for n "
-                      "values; for a random search, interval(low,high) or log:low..high");
   if (const auto call = call_of(text, kChoice, place))
     return {parse_list(call->arguments, all, place), {}};
   return {parse_list(split_list(text, 0, text.size()), all, place), {}};
