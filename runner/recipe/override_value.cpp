@@ -145,11 +145,13 @@ std::string list_of_texts(std::string_view text) {
   return '[' + list + ']';
 }
 
-// Of "a,b": as a recipe writes it, unless it is quoted already.
-std::string as_array(std::string_view text, const Schema& schema) {
-  const bool is_plain = text.find_first_of("\"'") == text.npos;
-  return takes_list_of_text(schema) && is_plain ? list_of_texts(text)
-                                                : '[' + std::string(text) + ']';
+// "[a,b]" of "a,b"; the whole change, in quotes, where a shell would take those of its values away.
+std::string as_array(const File& file, size_t begin, std::string_view text, const Schema& schema) {
+  const std::string values(text), bare = '[' + values + ']';
+  if (shell_quoted(values) == values && is_valid(schema, bare)) return bare;
+  const bool is_quoted = text.find_first_of("\"'") != text.npos;
+  return shell_quoted(file->text.substr(0, begin) +
+                      (takes_list_of_text(schema) && !is_quoted ? list_of_texts(text) : bare));
 }
 
 }  // namespace
@@ -184,10 +186,10 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
                                       : "`exprun sweep` runs each of them"}};
   if (allows_type(schema, "array") && text.find(',') != text.npos && first != '[' && !makes_several)
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
-               "write " + as_array(text, schema)}};
+               "write " + as_array(file, begin, text, schema)}};
   if (first == '(' && text.back() == ')' && allows_type(schema, "array"))
     syntax = {{span_of(file, begin, text.size()), "this is not an array",
-               "write " + as_array(text.substr(1, text.size() - 2), schema)}};
+               "write " + as_array(file, begin, text.substr(1, text.size() - 2), schema)}};
   if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
   if (number_meant(text))
