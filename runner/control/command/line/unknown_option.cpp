@@ -69,6 +69,14 @@ std::optional<std::string> change_for(const std::string& word, const std::string
   return written_change(synonym->path, *known, value, synonym->note);
 }
 
+// Whether --where would know it: a column of ls, or the key of one setting.
+bool can_be_compared(const std::string& name) {
+  if (find_column(ls_table({}, 0).columns, name)) return true;
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const auto paths = matching_paths(schemas, {}, name);
+  return paths.size() == 1 && !allows_type(*schema_at(schemas, {}, paths.front()), "object");
+}
+
 // "--where state=finished" of "--state finished", where the command takes conditions: of a column
 // of ls, a tag or a key of a recipe.
 std::optional<std::string> condition_for(const std::string& word, const std::string& option,
@@ -80,10 +88,9 @@ std::optional<std::string> condition_for(const std::string& word, const std::str
   std::replace(name.begin(), name.end(), '-', '_');
   const std::string typed = word == option ? next : word.substr(option.size() + 1);
   const std::string value = typed.empty() || typed.starts_with('-') ? "VALUE" : typed;
-  if (name == "tag") return "--where " + shell_quoted("tag(" + value + ")");
-  if (!find_column(ls_table({}, 0).columns, name) &&
-      matching_paths(SchemaSet::embedded(), {}, name).empty())
-    return std::nullopt;
+  if (name == "tags" && std::ranges::find(options, "--tag") != options.end()) return std::nullopt;
+  if (name == "tag" || name == "tags") return "--where " + shell_quoted("tag(" + value + ")");
+  if (!can_be_compared(name)) return std::nullopt;
   return "--where " + shell_quoted(name + "=" + value);
 }
 
