@@ -196,10 +196,16 @@ class Report(ExprunTest):
         ((mean,),) = self.rows("SELECT avg(min) FROM series JOIN runs USING (run) WHERE series.name = 'val/loss' AND "
                                "run IN (SELECT max(run) FROM runs WHERE steps = 4 GROUP BY seed HAVING seed IN (1, 2))")
         self.assertAlmostEqual(group["val_loss_best"], mean)
-        self.assertEqual(self.exprun(*words).err, "exprun: left out 2 runs with the recipe and seed of another: the newest "
-                                                  "finished one counts\n")
+        left_out = ("exprun: left out 2 runs that repeat the recipe and seed of another on the same data: the newest finished one "
+                    "counts\n")
+        self.assertEqual([self.exprun(*words, *form).err for form in ((), ("--json",))], [left_out] * 2)
+        self.assertIn("left out one run that repeats the recipe and seed of another ",
+                      self.exprun(*words, "--where", "name!=copy").err)
         (by_steps,) = json.loads(self.exprun("report", "--group-by", "steps", *words[2:], "--json").out)
         self.assertEqual((by_steps["runs"], by_steps["val_loss_best_n"], by_steps["val_loss_best"]), (2, 2, group["val_loss_best"]))
+        self.exprun("eval", "1", "--as", "whole")
+        (group,) = json.loads(self.exprun(*words, "--metric", "eval/whole/val/loss", "--json").out)
+        self.assertEqual(group["eval/whole/val/loss_n"], 1)
 
     def test_a_point_with_a_missing_seed_stands_last_in_every_table_of_a_sweep(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=6")

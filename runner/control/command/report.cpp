@@ -278,10 +278,11 @@ int run_report(const Words& words, const Globals& globals) {
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
   ReportedTable report = report_of(store, runs, asked);
   asked.format.print(std::move(report.table), all ? "no runs yet" : "no run matches");
-  if (asked.format.is_for_programs()) return 0;
   if (report.repeats > 0)
-    log_info("left out " + pluralize(static_cast<int64_t>(report.repeats), "run") +
-             " with the recipe and seed of another: the newest finished one counts");
+    log_info("left out " + pluralize(static_cast<int64_t>(report.repeats), "run") + " that repeat" +
+             (report.repeats == 1 ? "s" : "") +
+             " the recipe and seed of another on the same data: the newest finished one counts");
+  if (asked.format.is_for_programs()) return 0;
   if (!report.warning.empty()) log_warning(report.warning);
   return 0;
 }

@@ -160,7 +160,7 @@ Rows rows_of(const Store& store, const std::vector<ReportedRun>& runs, const Ask
     std::vector<ComparedColumn> by = named ? named_groups(store, runs, asked.group_by) : parameters;
     if (!named) std::erase_if(by, is_seed);
     auto groups = groups_of(by, runs.size());
-    const size_t repeats = keep_one_of_repeats(runs, groups);
+    const size_t repeats = keep_one_of_repeats(runs, groups, metrics);
     if (are_asked || groups.size() < runs.size()) {
       if (asked.curves)
         refuse_report(

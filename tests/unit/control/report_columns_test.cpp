@@ -305,11 +305,20 @@ TEST_CASE("report: of runs that repeat a recipe the newest that finished counts"
   }
   runs[3].run.state = RunState::killed;
   std::vector<std::vector<size_t>> groups{{0, 1, 2, 3}, {4}};
-  CHECK(keep_one_of_repeats(runs, groups) == 2);
+  std::vector<ComparedColumn> metrics{{{"eval", "eval", true}, {}}};
+  for (const double value : {0.1, 0.2, 0.3, 0.4, 0.5})
+    metrics[0].cells.push_back(Cell::number(value));
+  metrics[0].cells[2] = Cell::none();
+  CHECK(keep_one_of_repeats(runs, groups, metrics) == 2);
   CHECK(groups == std::vector<std::vector<size_t>>{{1, 2}, {4}});
+  CHECK(metrics[0].cells[2].as_number() == 0.1);  // the killed run's is newer
+  CHECK(metrics[0].cells[1].as_number() == 0.2);
+  runs[2].run.data_fingerprint = "another text";
+  groups = {{0, 2}};
+  CHECK(keep_one_of_repeats(runs, groups, metrics) == 0);
+  runs[2].run.data_fingerprint = runs[0].run.data_fingerprint;
   runs[2].run.origin = "a fork";
-  groups = {{0, 1, 2}};
-  CHECK(keep_one_of_repeats(runs, groups) == 0);
+  CHECK(keep_one_of_repeats(runs, groups, metrics) == 0);
 }
 
 TEST_CASE("report: a sweep's point with a missing seed stands behind those that have all") {

@@ -1,6 +1,7 @@
 #include "control/report/compare/run_groups.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -65,6 +66,12 @@ void add_spreads(std::vector<ComparedColumn>& columns, const ComparedColumn& met
   columns.push_back(std::move(count));
 }
 
+// An evaluation may have measured any of the runs that repeat each other.
+void take_what_is_missing(std::vector<ComparedColumn>& metrics, size_t kept, size_t repeat) {
+  for (ComparedColumn& metric : metrics)
+    if (!metric.cells[kept].as_number()) metric.cells[kept] = metric.cells[repeat];
+}
+
 }  // namespace
 
 std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs) {
@@ -84,10 +91,11 @@ std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by
 }
 
 size_t keep_one_of_repeats(const std::vector<ReportedRun>& runs,
-                           std::vector<std::vector<size_t>>& groups) {
+                           std::vector<std::vector<size_t>>& groups,
+                           std::vector<ComparedColumn>& metrics) {
   const auto experiment = [&](size_t place) {
     const RunRow& run = runs[place].run;
-    return std::pair(run.recipe_hash, run.origin);
+    return std::tuple(run.recipe_hash, run.origin, run.data_fingerprint);
   };
   const auto rank = [&](size_t place) {
     const RunRow& run = runs[place].run;
@@ -95,13 +103,16 @@ size_t keep_one_of_repeats(const std::vector<ReportedRun>& runs,
   };
   size_t left_out = 0;
   for (std::vector<size_t>& group : groups) {
-    std::map<std::pair<std::string, std::string>, size_t> best;
-    for (const size_t place : group) {
-      const auto [found, added] = best.try_emplace(experiment(place), place);
-      if (!added && rank(place) > rank(found->second)) found->second = place;
+    std::vector<size_t> best_first = group;
+    std::ranges::sort(best_first, std::greater(), rank);
+    std::map<std::tuple<std::string, std::string, std::string>, size_t> kept;
+    for (const size_t place : best_first) {
+      const auto [best, added] = kept.try_emplace(experiment(place), place);
+      if (!added && std::get<0>(rank(place)) == std::get<0>(rank(best->second)))
+        take_what_is_missing(metrics, best->second, place);
     }
     left_out +=
-        std::erase_if(group, [&](size_t place) { return best.at(experiment(place)) != place; });
+        std::erase_if(group, [&](size_t place) { return kept.at(experiment(place)) != place; });
   }
   return left_out;
 }

@@ -12,11 +12,13 @@ namespace exprun {
 // and runs in the order of the runs.
 std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by, size_t runs);
 
-// Of the runs of a group that repeat each other, with the same recipe, its seed included, and the
-// same origin, the newest that finished, or the newest where none did. Returns how many are left
-// out.
+// Of the runs of a group that repeat each other, with the same recipe, its seed included, the same
+// origin and the same data, the newest that finished, or the newest where none did; what it lacks
+// of the metrics it takes from the newest of the others that has it and ended like it. Returns how
+// many are left out.
 size_t keep_one_of_repeats(const std::vector<ReportedRun>& runs,
-                           std::vector<std::vector<size_t>>& groups);
+                           std::vector<std::vector<size_t>>& groups,
+                           std::vector<ComparedColumn>& metrics);
 
 // Groups may be the points of a sweep, each with its seeds: those are ranked().
 enum class GroupsAre { any, points };
