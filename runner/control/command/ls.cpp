@@ -65,14 +65,6 @@ Words add_columns(ResultTable& table, const Store& store, const std::vector<Repo
   return names;
 }
 
-// A row that nothing names could be any run's.
-void lead_with_run(Words& shown) {
-  const auto names_a_run = [](const std::string& name) {
-    return name == "run" || name == "id" || name == "uid";
-  };
-  if (std::ranges::none_of(shown, names_a_run)) shown.insert(shown.begin(), "run");
-}
-
 // On a narrow terminal too.
 void show_what_sorts(ResultTable& table, Words& shown, const std::string& sort) {
   Column& column = table.columns[*find_column(table.columns, sort)];
@@ -125,7 +117,7 @@ int run_ls(const Words& words, const Globals& globals) {
   auto table = ls_table(runs, now_ms());
   Words shown =
       columns.empty() ? ls_columns(runs) : add_columns(table, store, runs, "--columns", columns);
-  lead_with_run(shown);
+  if (std::ranges::none_of(shown, names_a_run)) shown.insert(shown.begin(), "run");
   if (!sort.empty()) {
     add_column(table, store, runs, source_of("--sort", sort), {0, sort.size()});
     sort_rows(table, sort, reverse);

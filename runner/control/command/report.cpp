@@ -94,15 +94,6 @@ std::vector<ComparedColumn> chosen(const std::vector<ComparedColumn>& columns,
   return some;
 }
 
-// A row that nothing names could be any run's.
-void lead_with_run(std::vector<size_t>& places, const std::vector<ComparedColumn>& columns) {
-  const auto names_a_run = [&](size_t place) {
-    const std::string& key = columns[place].column.key;
-    return key == "run" || key == "id" || key == "uid";
-  };
-  if (std::ranges::none_of(places, names_a_run)) places.insert(places.begin(), kPlaceOfRun);
-}
-
 // The series of this name, as a line of bars.
 void add_curves(ResultTable& table, const Store& store, const std::vector<ReportedRun>& runs,
                 const std::vector<size_t>& order, const std::string& name, bool asked) {
@@ -140,7 +131,9 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
     places.push_back(column_named(store, runs, rows, source, part));
-  if (rows.are_runs && !places.empty()) lead_with_run(places, rows.columns);
+  const auto key_at = [&](size_t place) { return rows.columns[place].column.key; };
+  if (rows.are_runs && !places.empty() && std::ranges::none_of(places, names_a_run, key_at))
+    places.insert(places.begin(), kPlaceOfRun);
   if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
   if (places.empty()) keep_different(rows.columns, order);
   if (places.empty() && asked.format.is_plain()) shorten_parameters(rows.columns);

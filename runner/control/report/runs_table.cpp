@@ -95,6 +95,10 @@ bool is_in_state(const RunRow& run, const std::string& name) {
   return to_string(run.state) == name || state_cell(run).text == name;
 }
 
+bool names_a_run(const std::string& column) {
+  return column == "run" || column == "id" || column == "uid";
+}
+
 bool has_tag(const RunRow& run, const std::string& tag) {
   const auto tags = words_of_list(run.tags);
   return std::find(tags.begin(), tags.end(), tag) != tags.end();

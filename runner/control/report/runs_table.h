@@ -21,6 +21,9 @@ struct ReportedRun {
 std::vector<std::string> state_names();                        // as they are recorded
 std::vector<std::string> shown_state_names();                  // and those that tables have besides
 bool is_in_state(const RunRow& run, const std::string& name);  // by any of them
+
+// Whether the column of this key tells which run a row is: without one it could be any run's.
+bool names_a_run(const std::string& column);
 bool has_tag(const RunRow& run, const std::string& tag);
 
 // "optimizer.lr" -> "lr", as long as no other of the paths ends so.
