@@ -149,6 +149,7 @@ class Housekeeping(ExprunTest):
         said = self.exprun("show", "@last", "--git-diff")
         self.assertEqual(said.out, "")
         self.assertIn("exprun: untracked files: ", said.err)
+        self.assertNotIn("runs/", said.err)
 
     def test_removed_restored_and_taken_off_the_disk(self):
         self.exprun("tiny.toml")

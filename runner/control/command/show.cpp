@@ -279,7 +279,8 @@ std::string with_derived(const RunDetails& details, const std::vector<ParameterR
 void print_code_diff(const Store& store, const RunRow& run) {
   print(store.attempt_text(run.id, run.attempt, "diff"));
   const auto environment = object_of(store.attempt_text(run.id, run.attempt, "environment"));
-  const auto untracked = environment.value("git_untracked", Words());
+  auto untracked = environment.value("git_untracked", Words());
+  if (environment.value("git_untracked_is_cut", false)) untracked.push_back("more");
   if (!untracked.empty()) log_info("untracked files: " + listed(untracked));
 }
 

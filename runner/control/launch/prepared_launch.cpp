@@ -143,7 +143,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
           std::move(resolved),
           steps,
           std::move(checkpoint),
-          gather_provenance(request.command_line, request.ranks),
+          gather_provenance(request.command_line, folder.path, request.ranks),
           trainer};
 }
 

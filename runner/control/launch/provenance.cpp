@@ -42,9 +42,20 @@ Captured git(const fs::path& folder, std::vector<std::string> words) {
   return capture(all, "", {true, kMostDiffBytes});
 }
 
+std::vector<std::string> untracked_files(const fs::path& top, const fs::path& store) {
+  std::vector<std::string> words = {"ls-files", "--others", "--exclude-standard"};
+  std::error_code ignored;
+  const fs::path below = fs::relative(store, top, ignored);
+  if (!below.empty() && *below.begin() != "." && *below.begin() != "..") {
+    words.push_back("--");
+    words.push_back(":(exclude,literal)" + below.string());
+  }
+  return lines_of(git(top, words).output);
+}
+
 }  // namespace
 
-std::optional<GitState> git_state(const fs::path& folder) {
+std::optional<GitState> git_state(const fs::path& folder, const fs::path& store) {
   if (!in_repository(folder)) return std::nullopt;
   try {
     const Captured inside = git(folder, {"rev-parse", "--show-toplevel"});
@@ -56,8 +67,9 @@ std::optional<GitState> git_state(const fs::path& folder) {
     const std::string against = state.commit.empty() ? "--cached" : "HEAD";
     state.diff = git(folder, {"diff", "--no-ext-diff", "--no-color", against}).output;
     state.diff_is_cut = state.diff.size() >= kMostDiffBytes;
-    state.untracked = lines_of(git(top, {"ls-files", "--others", "--exclude-standard"}).output);
-    if (state.untracked.size() > kMostUntracked) state.untracked.resize(kMostUntracked);
+    state.untracked = untracked_files(top, store);
+    state.untracked_is_cut = state.untracked.size() > kMostUntracked;
+    if (state.untracked_is_cut) state.untracked.resize(kMostUntracked);
     return state;
   } catch (const Error&) {  // there is no git
     return std::nullopt;
@@ -135,7 +147,7 @@ bool is_recorded(const std::string& variable, const std::string& users_list) {
   return in_list(variable, kRecorded) || in_list(variable, users_list);
 }
 
-Provenance gather_provenance(const std::string& command_line,
+Provenance gather_provenance(const std::string& command_line, const fs::path& store,
                              const std::optional<LocalRanks>& ranks) {
   Provenance provenance;
   provenance.version = version();
@@ -145,12 +157,13 @@ Provenance gather_provenance(const std::string& command_line,
   environment.update(machine());
   add_gpus(environment, ranks.has_value());
   environment["environment"] = recorded_variables();
-  if (const auto git = git_state(std::filesystem::current_path())) {
+  if (const auto git = git_state(fs::current_path(), store)) {
     if (!git->commit.empty()) provenance.git_commit = git->commit;
     provenance.git_dirty = git->dirty();
     provenance.git_diff = git->diff;
     if (git->diff_is_cut) environment["git_diff_is_cut"] = true;
     if (!git->untracked.empty()) environment["git_untracked"] = git->untracked;
+    if (git->untracked_is_cut) environment["git_untracked_is_cut"] = true;
   }
   provenance.environment_json = json_text(environment, -1, NotUtf8::replaced);
   return provenance;

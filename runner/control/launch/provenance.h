@@ -11,9 +11,9 @@
 
 namespace exprun {
 
-// Of the current working directory and this process. Takes some milliseconds (git), more where a
-// GPU driver has to wake up.
-Provenance gather_provenance(const std::string& command_line,
+// Of the current working directory and this process; `store` as of git_state(). Takes some
+// milliseconds (git), more where a GPU driver has to wake up.
+Provenance gather_provenance(const std::string& command_line, const std::filesystem::path& store,
                              const std::optional<LocalRanks>& ranks = std::nullopt);
 
 // Its key for the ranks ("16 ranks") where they are on several machines.
@@ -30,10 +30,13 @@ struct GitState {
   std::string diff;                    // of tracked files against the commit
   bool diff_is_cut = false;            // after 1 MiB
   std::vector<std::string> untracked;  // names; at most 200
+  bool untracked_is_cut = false;       // there are more
   bool dirty() const { return !diff.empty() || !untracked.empty(); }
 };
 
-// Nothing outside a repository, or where git is not installed.
-std::optional<GitState> git_state(const std::filesystem::path& folder);
+// Nothing outside a repository, or where git is not installed. What is in `store`, the folder that
+// runs write to, is no code.
+std::optional<GitState> git_state(const std::filesystem::path& folder,
+                                  const std::filesystem::path& store);
 
 }  // namespace exprun

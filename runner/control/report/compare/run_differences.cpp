@@ -41,8 +41,8 @@ Details details_of(const Store& store, const RunRow& run) {
   Details details;
   for (const char* kind : {"environment", "libraries"})
     add_text(details, store.attempt_text(run.id, run.attempt, kind));
-  for (const char* noise :
-       {"command_line", "git_untracked", "config", "environment.TORCHELASTIC_ERROR_FILE"})
+  for (const char* noise : {"command_line", "git_untracked", "git_untracked_is_cut", "config",
+                            "environment.TORCHELASTIC_ERROR_FILE"})
     details.erase(noise);
   details["exprun"] = run.version;
   if (run.git_commit) details["git_commit"] = *run.git_commit;
