@@ -24,9 +24,8 @@ namespace {
 constexpr size_t kShownBest = 10;
 
 std::string tally(const SweepEnd& end, size_t trials) {
-  std::string text = counts_text(trials, end.finished, end.failed - end.cut_off, end.pruned);
-  if (const int interrupted = end.interrupted + end.cut_off)
-    text += ", " + std::to_string(interrupted) + " interrupted";
+  std::string text = counts_text(trials, end.finished, end.failed - end.cut_off, end.pruned,
+                                 end.interrupted + end.cut_off);
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
   if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
   if (end.for_good) text += "; --retry-failed starts the failed trials again";

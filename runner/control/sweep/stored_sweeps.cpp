@@ -113,16 +113,17 @@ std::string counts_text(const StoredSweep& sweep) {
   for (const char* state : {"interrupted", "preempted", "killed", "crashed"})
     interrupted += sweep.count(state);
   return counts_text(sweep.trials.size(), sweep.count("finished"),
-                     sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned")) +
-         (interrupted ? ", " + std::to_string(interrupted) + " interrupted" : "") +
+                     sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned"),
+                     interrupted) +
          (removed ? ", " + std::to_string(removed) + " removed" : "");
 }
 
-std::string counts_text(size_t trials, int finished, int failed, int pruned) {
+std::string counts_text(size_t trials, int finished, int failed, int pruned, int interrupted) {
   std::string text = std::to_string(finished) + " of " + std::to_string(trials) +
                      (trials == 1 ? " trial" : " trials") + " finished";
   if (failed) text += ", " + std::to_string(failed) + " failed";
   if (pruned) text += ", " + std::to_string(pruned) + " stopped early";
+  if (interrupted) text += ", " + std::to_string(interrupted) + " interrupted";
   return text;
 }
 

@@ -47,9 +47,9 @@ struct StoredSweep {
   std::vector<Replicates> means() const;
 };
 
-// "4 of 6 trials finished, 1 failed, 1 stopped early"
-std::string counts_text(size_t trials, int finished, int failed, int pruned);
-std::string counts_text(const StoredSweep& sweep);  // and ", 1 interrupted, 2 removed"
+// "4 of 7 trials finished, 1 failed, 1 stopped early, 1 interrupted"
+std::string counts_text(size_t trials, int finished, int failed, int pruned, int interrupted);
+std::string counts_text(const StoredSweep& sweep);  // and ", 2 removed"
 
 // "best: lr=0.001, val/loss 1.915 at step 300 (quickstart-1a2b3c4d)", "best: lr=0.001, val/loss
 // 1.915 ± 0.012 over 3 seeds", and "mean over 3 seeds: val/loss 1.915 ± 0.012" where only seeds

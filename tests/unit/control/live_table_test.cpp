@@ -18,7 +18,7 @@ LiveTrial trial(int64_t number, const std::string& changes, int64_t step,
 }  // namespace
 
 TEST_CASE("live table: a line for each running trial, in columns, and one for the sweep") {
-  const LiveSweep sweep{24, 12, 1, 2, "val/loss", 200};
+  const LiveSweep sweep{24, 12, 1, 2, 1, "val/loss", 200};
   const AxisColumns axes({axis_values("optimizer.lr=0.001 model.num_layers=2")});
   std::vector<LiveTrial> trials{
       trial(3, "optimizer.lr=0.001 model.num_layers=2", 120, {4, 3, 2.314}, 12),
@@ -27,7 +27,8 @@ TEST_CASE("live table: a line for each running trial, in columns, and one for th
         Lines{"trial     lr  num_layers     step  state     ETA  val/loss",
               "    3  0.001           2  120/300  running  12 s     2.314  █▄▁",
               "   11   0.01           4    5/300  running",
-              "12 of 24 trials finished, 1 failed, 2 stopped early, 2 running, ETA 3 min 20 s"});
+              "12 of 24 trials finished, 1 failed, 2 stopped early, 1 interrupted, 2 running, ETA "
+              "3 min 20 s"});
   // Of a narrow terminal the state goes first, then the curve.
   CHECK(live_lines(trials, sweep, axes, 54)[1] ==
         "    3  0.001           2  120/300  12 s     2.314  █▄▁");
@@ -35,6 +36,6 @@ TEST_CASE("live table: a line for each running trial, in columns, and one for th
         "    3  0.001           2  120/300  12 s     2.314");
   trials = {{4, axis_values("optimizer.lr=0.1 model.num_layers=2"), 0, 0, {}, "starting", {}}};
   CHECK(live_lines(trials, sweep, axes, 120)[1] == "    4  0.1           2        starting");
-  CHECK(live_lines({}, {2, 0, 0, 0, "val/loss", {}}, axes, 80) ==
+  CHECK(live_lines({}, {2, 0, 0, 0, 0, "val/loss", {}}, axes, 80) ==
         Lines{"0 of 2 trials finished, 0 running"});
 }

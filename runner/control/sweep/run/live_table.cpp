@@ -32,8 +32,9 @@ std::vector<Cell> cells_of(const LiveTrial& trial, const AxisColumns& axes) {
 }
 
 std::string line_of(const LiveSweep& sweep, size_t running) {
-  std::string text = counts_text(sweep.trials, sweep.finished, sweep.failed, sweep.pruned);
-  const auto ended = sweep.finished + sweep.failed + sweep.pruned;
+  std::string text =
+      counts_text(sweep.trials, sweep.finished, sweep.failed, sweep.pruned, sweep.interrupted);
+  const auto ended = sweep.finished + sweep.failed + sweep.pruned + sweep.interrupted;
   if (ended == static_cast<int64_t>(sweep.trials)) return text;
   text += ", " + std::to_string(running) + " running";
   if (sweep.seconds_left) text += ", ETA " + eta(sweep.seconds_left);

@@ -26,7 +26,7 @@ struct LiveTrial {
 
 struct LiveSweep {
   size_t trials = 0;
-  int finished = 0, failed = 0, pruned = 0;
+  int finished = 0, failed = 0, pruned = 0, interrupted = 0;
   std::string metric;
   std::optional<double> seconds_left;
 };

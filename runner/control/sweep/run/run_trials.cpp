@@ -213,8 +213,13 @@ class Scheduler {
       if (trials.back().steps)
         begun += static_cast<double>(trials.back().step) / static_cast<double>(trials.back().steps);
     }
-    LiveSweep sweep{plan_.trials.size(), end_.finished, end_.failed,
-                    pruner_.count(),     plan_.metric,  {}};
+    LiveSweep sweep{plan_.trials.size(),
+                    end_.finished,
+                    end_.failed - end_.cut_off,
+                    pruner_.count(),
+                    end_.interrupted + end_.cut_off,
+                    plan_.metric,
+                    {}};
     const double done = static_cast<double>(ended_here_) + begun;
     const double left = static_cast<double>(waiting_.size() + running_.size()) - begun;
     const std::chrono::duration<double> taken = Clock::now() - began_;
