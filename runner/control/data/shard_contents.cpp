@@ -108,8 +108,8 @@ int64_t largest_token(const TokenShard& shard, int64_t looked_at) {
   const MappedFile file(shard.path);
   const std::byte* const tokens = tokens_in(file, shard);
   const int64_t count = std::min(looked_at, shard.tokens);
-  const int64_t token = shard.token_bytes == 4 ? largest<uint32_t>(tokens, count)
-                                               : largest<uint16_t>(tokens, count);
+  const int64_t token =
+      shard.token_bytes == 4 ? largest<uint32_t>(tokens, count) : largest<uint16_t>(tokens, count);
   require_token(shard, token);
   return token;
 }

@@ -12,6 +12,12 @@ ScoredPoint point(const std::string& changes, double score) {
   return {axis_values(changes), score};
 }
 
+void check_unexplained(const std::vector<ScoredPoint>& points, size_t axes) {
+  const std::vector<Importance> all = importance_of_axes(points);
+  CHECK(all.size() == axes);
+  for (const Importance& axis : all) CHECK(!axis.explained);
+}
+
 }  // namespace
 
 TEST_CASE("sweep analysis: the values of a point by axis") {
@@ -113,14 +119,14 @@ TEST_CASE("sweep analysis: shares that add up to more than all tell nothing") {
     points.push_back(point("a=1 b=1", 1));
   }
   points.push_back(point("a=1 b=0", 10));
-  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  check_unexplained(points, 2);
   CHECK(!unexplained_variance(points));
 }
 
 TEST_CASE("sweep analysis: where an axis differs in every point, nothing tells the axes apart") {
   const std::vector<ScoredPoint> points{point("lr=1 layers=2", 1), point("lr=2 layers=2", 2),
                                         point("lr=3 layers=4", 3)};
-  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  check_unexplained(points, 2);
   CHECK(!unexplained_variance(points));
 }
 
@@ -154,7 +160,7 @@ TEST_CASE("sweep analysis: what differs along the only axis is no noise") {
   std::vector<ScoredPoint> points;  // as a learning rate does, best in the middle
   for (const int lr : {1, 2, 3, 4, 5})
     points.push_back(point("lr=" + std::to_string(lr) + " wd=0", (lr - 3) * (lr - 3)));
-  for (const Importance& axis : importance_of_axes(points)) CHECK(!axis.explained);
+  check_unexplained(points, 2);
   CHECK(!unexplained_variance(points));
   for (size_t i = 0; i < 5; ++i) {
     points.push_back(points[i]);
