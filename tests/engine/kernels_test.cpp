@@ -84,7 +84,7 @@ TEST_CASE("kernels: gelu agrees with a double reference, value and slope") {
   with_each_instruction_set([&] {
     for (const auto form : {ActivationForm::gelu, ActivationForm::gelu_tanh}) {
       const auto fast = leaf(x), exact = leaf(x.to(at::kDouble));
-      const auto value = activation_ours(fast, form), reference = activation_reference(exact, form);
+      const auto value = activation_ours(fast, form), reference = activation_aten(exact, form);
       value.sum().backward();
       reference.sum().backward();
       const auto scale = x.abs().clamp_min(1);
@@ -99,7 +99,7 @@ TEST_CASE("kernels: gelu handles tails, views and extremes") {
   const auto extreme = at::linspace(-1e4, 1e4, 5);
   with_each_instruction_set([&] {
     CHECK(at::allclose(activation_ours(x, ActivationForm::gelu),
-                       activation_reference(x, ActivationForm::gelu), 1e-5, 1e-6));
+                       activation_aten(x, ActivationForm::gelu), 1e-5, 1e-6));
     for (const auto form : {ActivationForm::gelu, ActivationForm::gelu_tanh}) {
       const auto value = activation_ours(extreme, form);
       CHECK(std::abs(value[0].item<float>()) < 1e-30);
@@ -113,9 +113,9 @@ TEST_CASE("kernels: relu squared and swiglu agree with a double reference") {
   for (const int64_t size : {1, 7, 16, 1003}) {
     const auto gate = at::randn({size}).mul(4), up = at::randn({size});
     const auto relu = differentiate(
-        [](const auto& in) { return activation_reference(in[0], ActivationForm::relu_squared); },
+        [](const auto& in) { return activation_aten(in[0], ActivationForm::relu_squared); },
         {gate.to(at::kDouble)});
-    const auto gated = differentiate([](const auto& in) { return swiglu_reference(in[0], in[1]); },
+    const auto gated = differentiate([](const auto& in) { return swiglu_aten(in[0], in[1]); },
                                      {gate.to(at::kDouble), up.to(at::kDouble)});
     with_each_instruction_set([&] {
       const auto ours = differentiate(
@@ -141,7 +141,7 @@ TEST_CASE("kernels: rotation agrees with ATen's operators, forward and back, als
       for (const auto pairs : {ChannelPairs::halves, ChannelPairs::neighbours}) {
         const auto cosine = angles.cos().to(format), sine = angles.sin().to(format);
         const auto expected = differentiate(
-            [&](const auto& in) { return rotate_reference(in[0], cosine, sine, pairs); }, {slice});
+            [&](const auto& in) { return rotate_aten(in[0], cosine, sine, pairs); }, {slice});
         with_each_instruction_set([&] {
           const auto ours = differentiate(
               [&](const auto& in) { return rotate_ours(in[0], cosine, sine, pairs); }, {slice});
@@ -159,12 +159,12 @@ TEST_CASE("kernels: linear agrees with ATen's, forward and gradients, with and w
   const auto ours =
       differentiate([](const auto& in) { return linear(in[0], in[1], in[2]); }, {x, weight, bias});
   const auto reference = differentiate(
-      [](const auto& in) { return linear_reference(in[0], in[1], in[2]); }, {x, weight, bias});
+      [](const auto& in) { return linear_aten(in[0], in[1], in[2]); }, {x, weight, bias});
   CHECK(ours.value.sizes() == at::IntArrayRef({3, 10, 17}));
   CHECK(at::allclose(ours.value, reference.value, 1e-5, 1e-5));
   for (size_t i = 0; i < 3; ++i)
     CHECK(at::allclose(ours.gradients[i], reference.gradients[i], 1e-5, 1e-5));
-  CHECK(at::allclose(exprun::linear(x, weight), linear_reference(x, weight, {}), 1e-5, 1e-5));
+  CHECK(at::allclose(exprun::linear(x, weight), linear_aten(x, weight, {}), 1e-5, 1e-5));
 }
 
 TEST_CASE("kernels: the gradient of a weight that is multiplied in bf16 is added where it lies") {
@@ -218,8 +218,8 @@ TEST_CASE("kernels: attention of one position is what doubles give, heads shared
             const auto query = at::randn({2, 1, 6, size}).to(format);
             const auto room = at::randn({2, 2, 6 / shared, 200, size}).to(format);
             const auto key = room[0].narrow(2, 20, seen), value = room[1].narrow(2, 20, seen);
-            const auto exact = decoding_attention_reference(
-                query.to(at::kDouble), key.to(at::kDouble), value.to(at::kDouble));
+            const auto exact = decoding_attention_aten(query.to(at::kDouble), key.to(at::kDouble),
+                                                       value.to(at::kDouble));
             const auto ours = decoding_attention_ours(query, key, value);
             REQUIRE(ours.sizes() == exact.sizes());
             CHECK((ours.scalar_type() == format));
@@ -302,7 +302,7 @@ TEST_CASE("kernels: attention agrees with a double reference at every shape of a
       const auto ours =
           differentiate([&](const auto& in) { return causal_attention_ours(in[0], heads); }, {x});
       const auto reference =
-          differentiate([&](const auto& in) { return causal_attention_reference(in[0], heads, 0); },
+          differentiate([&](const auto& in) { return causal_attention_aten(in[0], heads, 0); },
                         {x.to(at::kDouble)});
       CHECK(largest(ours.value - reference.value) < 2e-6);
       CHECK(largest(ours.gradients[0] - reference.gradients[0]) < 1e-5);
@@ -324,7 +324,7 @@ TEST_CASE("kernels: attention of separate tensors agrees, also where heads share
       const auto ours = differentiate(
           [](const auto& in) { return causal_attention_ours(in[0], in[1], in[2]); }, parts);
       const auto reference = differentiate(
-          [](const auto& in) { return causal_attention_reference(in[0], in[1], in[2], 0); },
+          [](const auto& in) { return causal_attention_aten(in[0], in[1], in[2], 0); },
           {parts[0].to(at::kDouble), parts[1].to(at::kDouble), parts[2].to(at::kDouble)});
       CHECK(ours.value.sizes() == at::IntArrayRef({batch, length, heads * width}));
       CHECK(largest(ours.value - reference.value) < 2e-6);
@@ -344,7 +344,7 @@ TEST_CASE("kernels: attention of one product agrees where heads share keys and v
         {x});
     const auto reference = differentiate(
         [](const auto& in) {
-          return causal_attention_reference(in[0], {6, 2}, 0);
+          return causal_attention_aten(in[0], {6, 2}, 0);
         },
         {x.to(at::kDouble)});
     CHECK(ours.value.sizes() == at::IntArrayRef({2, 33, 6 * 8}));
@@ -423,9 +423,9 @@ TEST_CASE("kernels: layer norm agrees with a double reference, with and without 
     const auto with_bias = [](const auto& in) {
       return layer_norm_ours(in[0], in[1], in[2], 1e-5);
     };
-    const auto reference = differentiate(
-        [](const auto& in) { return layer_norm_reference(in[0], in[1], in[2], 1e-5); },
-        {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)});
+    const auto reference =
+        differentiate([](const auto& in) { return layer_norm_aten(in[0], in[1], in[2], 1e-5); },
+                      {x.to(at::kDouble), weight.to(at::kDouble), bias.to(at::kDouble)});
     with_each_instruction_set([&] {
       const auto ours = differentiate(with_bias, {x, weight, bias});
       CHECK(largest(ours.value - reference.value) < 5e-5);
@@ -442,9 +442,7 @@ TEST_CASE("kernels: rms norm agrees with a double reference, with and without we
       CAPTURE(width);
       const auto x = at::randn({3, 50, width}).mul(3).add(1), weight = at::randn({width});
       const auto fast = [&](const auto& in) { return rms_norm_ours(in[0], in[1], offset, 1e-6); };
-      const auto plain = [&](const auto& in) {
-        return rms_norm_reference(in[0], in[1], offset, 1e-6);
-      };
+      const auto plain = [&](const auto& in) { return rms_norm_aten(in[0], in[1], offset, 1e-6); };
       const auto reference = differentiate(plain, {x.to(at::kDouble), weight.to(at::kDouble)});
       with_each_instruction_set([&] {
         const auto ours = differentiate(fast, {x, weight});
@@ -455,7 +453,7 @@ TEST_CASE("kernels: rms norm agrees with a double reference, with and without we
     }
     const auto x = at::randn({20, width});
     const auto expected = differentiate(
-        [](const auto& in) { return rms_norm_reference(in[0], {}, 0, 1e-6); }, {x.to(at::kDouble)});
+        [](const auto& in) { return rms_norm_aten(in[0], {}, 0, 1e-6); }, {x.to(at::kDouble)});
     with_each_instruction_set([&] {
       const auto bare =
           differentiate([](const auto& in) { return rms_norm_ours(in[0], {}, 0, 1e-6); }, {x});
@@ -475,7 +473,7 @@ TEST_CASE("kernels: the fused rms norm of a GPU is the same, in every mixture of
           return differentiate([&](const auto& in) { return function(in[0], in[1], offset, 1e-6); },
                                {x, weight});
         };
-        const auto ours = run(rms_norm_fused), expected = run(rms_norm_reference);
+        const auto ours = run(rms_norm_fused), expected = run(rms_norm_aten);
         const double digits = format == at::kFloat ? 1e-5 : format == at::kHalf ? 4e-3 : 3e-2;
         CHECK((ours.value.scalar_type() == format));
         CHECK(largest(ours.value - expected.value) < digits * largest(expected.value));
@@ -483,7 +481,7 @@ TEST_CASE("kernels: the fused rms norm of a GPU is the same, in every mixture of
           CHECK(largest(ours.gradients[i] - expected.gradients[i]) <
                 digits * largest(expected.gradients[i]));
         const auto bare = rms_norm_fused(x, {}, 0, 1e-6);
-        CHECK(largest(bare - rms_norm_reference(x, {}, 0, 1e-6)) < digits * largest(bare));
+        CHECK(largest(bare - rms_norm_aten(x, {}, 0, 1e-6)) < digits * largest(bare));
       }
 }
 
@@ -516,7 +514,7 @@ TEST_CASE("kernels: cross entropy agrees with ATen's, with padding and ignored t
         targets[4] = kIgnoredTarget;
         targets[32] = kIgnoredTarget;
         const auto reference = leaf(logits.to(at::kDouble));
-        const auto loss = cross_entropy_reference(reference, targets, vocabulary);
+        const auto loss = cross_entropy_aten(reference, targets, vocabulary);
         loss.backward();
         auto gradient = logits.clone();
         const double ours = kernel(gradient, targets, vocabulary, 1).item<double>();
@@ -587,7 +585,7 @@ TEST_CASE("kernels: a head in bf16 agrees with its logits in bf16, with and with
         [&](const auto& in) { return head(in[1]).loss_sum(in[0], targets); }, {hidden, weight});
     const auto reference = differentiate(
         [&](const auto& in) {
-          return cross_entropy_reference(head(in[1]).logits(in[0]), targets, vocabulary);
+          return cross_entropy_aten(head(in[1]).logits(in[0]), targets, vocabulary);
         },
         {hidden, weight});
     CHECK(ours.value.item<double>() ==
@@ -679,7 +677,7 @@ TEST_CASE("kernels: a head in many chunks is the head in one") {
       {hidden, weight});
   const auto reference = differentiate(
       [&](const auto& in) {
-        return cross_entropy_reference(linear_reference(in[0], in[1], {}), targets, vocabulary);
+        return cross_entropy_aten(linear_aten(in[0], in[1], {}), targets, vocabulary);
       },
       {hidden.to(at::kDouble), weight.to(at::kDouble)});
   CHECK(ours.value.item<double>() == doctest::Approx(reference.value.item<double>()).epsilon(1e-5));

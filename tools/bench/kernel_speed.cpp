@@ -91,7 +91,7 @@ void compare_attention(int64_t batch, int64_t length, int64_t heads, int64_t key
           std::to_string(heads) + "/" + std::to_string(key_heads) + " D" + std::to_string(width),
       {part(heads), part(key_heads), part(key_heads)},
       [](const Tensors& in) { return causal_attention_ours(in[0], in[1], in[2]); },
-      [](const Tensors& in) { return causal_attention_reference(in[0], in[1], in[2], 0); });
+      [](const Tensors& in) { return causal_attention_aten(in[0], in[1], in[2], 0); });
 }
 
 void compare_rows(int64_t rows, int64_t width) {
@@ -100,7 +100,7 @@ void compare_rows(int64_t rows, int64_t width) {
   compare(
       "layer_norm" + shape, {x, weight, bias},
       [](const Tensors& in) { return layer_norm_ours(in[0], in[1], in[2], 1e-5); },
-      [](const Tensors& in) { return layer_norm_reference(in[0], in[1], in[2], 1e-5); });
+      [](const Tensors& in) { return layer_norm_aten(in[0], in[1], in[2], 1e-5); });
   compare(
       "rms_norm" + shape, {x, weight},
       [](const Tensors& in) { return rms_norm_ours(in[0], in[1], 0, 1e-5); },
@@ -111,11 +111,11 @@ void compare_rows(int64_t rows, int64_t width) {
     compare(
         name + shape, {x},
         [form = form](const Tensors& in) { return activation_ours(in[0], form); },
-        [form = form](const Tensors& in) { return activation_reference(in[0], form); });
+        [form = form](const Tensors& in) { return activation_aten(in[0], form); });
   compare(
       "swiglu" + shape, {x, at::randn({rows, width})},
       [](const Tensors& in) { return swiglu_ours(in[0], in[1]); },
-      [](const Tensors& in) { return swiglu_reference(in[0], in[1]); });
+      [](const Tensors& in) { return swiglu_aten(in[0], in[1]); });
 }
 
 void compare_rotation(int64_t batch, int64_t length, int64_t heads, int64_t width) {
@@ -128,9 +128,7 @@ void compare_rotation(int64_t batch, int64_t length, int64_t heads, int64_t widt
             std::to_string(heads) + " D" + std::to_string(width),
         {at::randn({batch, length, heads, width})},
         [&, pairs = pairs](const Tensors& in) { return rotate_ours(in[0], cosine, sine, pairs); },
-        [&, pairs = pairs](const Tensors& in) {
-          return rotate_reference(in[0], cosine, sine, pairs);
-        });
+        [&, pairs = pairs](const Tensors& in) { return rotate_aten(in[0], cosine, sine, pairs); });
 }
 
 void compare_cross_entropy(int64_t rows, int64_t vocabulary) {

@@ -9,7 +9,7 @@
 #include "base/files/file_lock.h"
 #include "base/log.h"
 #include "control/launch/ranks/external_launcher.h"
-#include "control/launch/run/fork.h"
+#include "control/launch/run/forked_run.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/store_folder.h"
 #include "recipe/resolved.h"

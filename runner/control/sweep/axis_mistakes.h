@@ -8,7 +8,7 @@
 #include "base/diagnostic.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
-#include "recipe/sweep/sweep_points.h"
+#include "recipe/sweep/points_file.h"
 
 namespace exprun {
 

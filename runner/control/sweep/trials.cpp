@@ -17,7 +17,7 @@
 #include "recipe/rules/rules.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/series.h"
-#include "recipe/sweep/sweep_points.h"
+#include "recipe/sweep/points_file.h"
 #include "recipe/sweep/sweep_table.h"
 #include "recipe/toml/write.h"
 

@@ -193,7 +193,7 @@ bool may_be_ours(const at::Tensor& x) {
 
 }  // namespace
 
-at::Tensor activation_reference(const at::Tensor& x, ActivationForm form) {
+at::Tensor activation_aten(const at::Tensor& x, ActivationForm form) {
   if (form == ActivationForm::relu_squared) return at::relu(x).square();
   return at::gelu(x, form == ActivationForm::gelu ? "none" : "tanh");
 }
@@ -204,13 +204,13 @@ at::Tensor activation_ours(const at::Tensor& x, ActivationForm form) {
 }
 
 at::Tensor activation(const at::Tensor& x, ActivationForm form) {
-  if (!may_be_ours(x)) return activation_reference(x, form);
+  if (!may_be_ours(x)) return activation_aten(x, form);
   return fastest(
       key_of(x, form), {x}, [&](const Tensors& in) { return activation_ours(in[0], form); },
-      [&](const Tensors& in) { return activation_reference(in[0], form); });
+      [&](const Tensors& in) { return activation_aten(in[0], form); });
 }
 
-at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up) {
+at::Tensor swiglu_aten(const at::Tensor& gate, const at::Tensor& up) {
   return at::silu(gate).mul(up);
 }
 
@@ -221,11 +221,11 @@ at::Tensor swiglu_ours(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
-  if (!may_be_ours(gate)) return swiglu_reference(gate, up);
+  if (!may_be_ours(gate)) return swiglu_aten(gate, up);
   return fastest(
       key_of(up, "swiglu", "swiglu_bf16"), {gate, up},
       [](const Tensors& in) { return swiglu_ours(in[0], in[1]); },
-      [](const Tensors& in) { return swiglu_reference(in[0], in[1]); });
+      [](const Tensors& in) { return swiglu_aten(in[0], in[1]); });
 }
 
 }  // namespace exprun

@@ -24,7 +24,7 @@ at::Tensor activation_ours(const at::Tensor& x, ActivationForm form);
 at::Tensor swiglu_ours(const at::Tensor& gate, const at::Tensor& up);
 
 // The same by ATen.
-at::Tensor activation_reference(const at::Tensor& x, ActivationForm form);
-at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up);
+at::Tensor activation_aten(const at::Tensor& x, ActivationForm form);
+at::Tensor swiglu_aten(const at::Tensor& gate, const at::Tensor& up);
 
 }  // namespace exprun

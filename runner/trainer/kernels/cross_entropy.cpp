@@ -174,8 +174,8 @@ at::Tensor cross_entropy_in_place(at::Tensor& logits, const at::Tensor& targets,
   return compute(chosen, logits);
 }
 
-at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,
-                                   int64_t vocab_size) {
+at::Tensor cross_entropy_aten(const at::Tensor& logits, const at::Tensor& targets,
+                              int64_t vocab_size) {
   return at::cross_entropy_loss(logits.narrow(-1, 0, vocab_size), targets, {}, at::Reduction::Sum,
                                 kIgnoredTarget);
 }

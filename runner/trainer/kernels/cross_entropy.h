@@ -24,7 +24,7 @@ at::Tensor cross_entropy_in_place_by_operators(at::Tensor& logits, const at::Ten
                                                int64_t vocab_size, double factor);
 
 // The same by ATen, differentiable: what tests compare with.
-at::Tensor cross_entropy_reference(const at::Tensor& logits, const at::Tensor& targets,
-                                   int64_t vocab_size);
+at::Tensor cross_entropy_aten(const at::Tensor& logits, const at::Tensor& targets,
+                              int64_t vocab_size);
 
 }  // namespace exprun

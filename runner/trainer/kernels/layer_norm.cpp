@@ -178,16 +178,16 @@ std::optional<at::Tensor> present(const at::Tensor& tensor) {
 
 }  // namespace
 
-at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
-                                const at::Tensor& bias, double eps) {
+at::Tensor layer_norm_aten(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           double eps) {
   return at::layer_norm(x, weight.sizes(), weight, present(bias), eps);
 }
 
 // A GPU's kernel takes one format for all; a CPU's computes in fp32 whatever it is given.
 at::Tensor layer_norm_wide(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            double eps) {
-  return layer_norm_reference(x.to(at::kFloat), weight.to(at::kFloat),
-                              bias.defined() ? bias.to(at::kFloat) : bias, eps)
+  return layer_norm_aten(x.to(at::kFloat), weight.to(at::kFloat),
+                         bias.defined() ? bias.to(at::kFloat) : bias, eps)
       .to(x.scalar_type());
 }
 
@@ -199,16 +199,16 @@ at::Tensor layer_norm_ours(const at::Tensor& x, const at::Tensor& weight, const 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double eps) {
   if (x.scalar_type() != at::kFloat)
-    return x.is_cpu() ? layer_norm_reference(x, weight, bias, eps)
+    return x.is_cpu() ? layer_norm_aten(x, weight, bias, eps)
                       : layer_norm_wide(x, weight, bias, eps);
   const auto scale = weight.to(at::kFloat);
   const auto shift = bias.defined() ? bias.to(at::kFloat) : bias;
-  if (!x.is_cpu()) return layer_norm_reference(x, scale, shift, eps);
+  if (!x.is_cpu()) return layer_norm_aten(x, scale, shift, eps);
   return fastest(
       {"layer_norm", {autotune::Key::rounded(x.numel() / x.size(-1)), x.size(-1)}},
       {x, scale, shift},
       [&](const Tensors& in) { return layer_norm_ours(in[0], in[1], in[2], eps); },
-      [&](const Tensors& in) { return layer_norm_reference(in[0], in[1], in[2], eps); });
+      [&](const Tensors& in) { return layer_norm_aten(in[0], in[1], in[2], eps); });
 }
 
 }  // namespace exprun

@@ -19,7 +19,7 @@ at::Tensor layer_norm_ours(const at::Tensor& x, const at::Tensor& weight, const 
                            double eps);
 
 // The same by ATen.
-at::Tensor layer_norm_reference(const at::Tensor& x, const at::Tensor& weight,
-                                const at::Tensor& bias, double eps);
+at::Tensor layer_norm_aten(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           double eps);
 
 }  // namespace exprun

@@ -258,7 +258,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return with_custom_gradient({x, weight, bias}, [&] { return product(x, weight, bias); });
 }
 
-at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor linear_aten(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return at::linear(x, weight, present(bias));
 }
 

@@ -15,7 +15,7 @@ namespace exprun {
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {});
 
 // The same by ATen: what tests compare with.
-at::Tensor linear_reference(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor linear_aten(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 // What linear() does in backward: the gradients of x, weight and, if there is one, bias. Kept are x
 // (N, in), needed for the weight's alone, the weight as it was multiplied, and the weight.

@@ -152,8 +152,7 @@ Differentiable normalised(const at::Tensor& input, const at::Tensor& weight, dou
 
 }  // namespace
 
-at::Tensor rms_norm_reference(const at::Tensor& x, const at::Tensor& weight, double offset,
-                              double eps) {
+at::Tensor rms_norm_aten(const at::Tensor& x, const at::Tensor& weight, double offset, double eps) {
   const auto wide = x.scalar_type() == at::kDouble ? x : x.to(at::kFloat);
   const auto normal = wide.mul(wide.square().mean(-1, /*keepdim=*/true).add(eps).rsqrt());
   return (weight.defined() ? normal.mul(weight.add(offset)) : normal).to(x.scalar_type());
@@ -175,8 +174,7 @@ at::Tensor rms_norm_ours(const at::Tensor& x, const at::Tensor& weight, double o
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double offset, double eps) {
   if (x.is_cuda()) return rms_norm_fused(x, weight, offset, eps);
-  if (!x.is_cpu() || x.scalar_type() != at::kFloat)
-    return rms_norm_reference(x, weight, offset, eps);
+  if (!x.is_cpu() || x.scalar_type() != at::kFloat) return rms_norm_aten(x, weight, offset, eps);
   const auto scale = weight.defined() ? weight.to(at::kFloat) : weight;
   return fastest(
       {weight.defined() ? "rms_norm" : "rms_norm_bare",

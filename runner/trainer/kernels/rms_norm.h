@@ -18,7 +18,6 @@ at::Tensor rms_norm_ours(const at::Tensor& x, const at::Tensor& weight, double o
 at::Tensor rms_norm_fused(const at::Tensor& x, const at::Tensor& weight, double offset, double eps);
 
 // The same by ATen's operators: what tests compare with.
-at::Tensor rms_norm_reference(const at::Tensor& x, const at::Tensor& weight, double offset,
-                              double eps);
+at::Tensor rms_norm_aten(const at::Tensor& x, const at::Tensor& weight, double offset, double eps);
 
 }  // namespace exprun

@@ -116,8 +116,8 @@ at::Tensor with_opposite(const at::Tensor& x, const at::Tensor& cosine, const at
 
 }  // namespace
 
-at::Tensor rotate_reference(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
-                            ChannelPairs pairs) {
+at::Tensor rotate_aten(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
+                       ChannelPairs pairs) {
   return with_opposite(x, cosine, sine, pairs, by_operators);
 }
 
@@ -129,12 +129,12 @@ at::Tensor rotate_ours(const at::Tensor& x, const at::Tensor& cosine, const at::
 
 at::Tensor rotate(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
                   ChannelPairs pairs) {
-  if (!x.is_cpu() || x.scalar_type() != at::kFloat) return rotate_reference(x, cosine, sine, pairs);
+  if (!x.is_cpu() || x.scalar_type() != at::kFloat) return rotate_aten(x, cosine, sine, pairs);
   return fastest(
       {pairs == ChannelPairs::halves ? "rotate_halves" : "rotate_neighbours",
        {autotune::Key::rounded(x.size(0) * x.size(1)), x.size(2), x.size(3)}},
       {x}, [&](const Tensors& in) { return rotate_ours(in[0], cosine, sine, pairs); },
-      [&](const Tensors& in) { return rotate_reference(in[0], cosine, sine, pairs); });
+      [&](const Tensors& in) { return rotate_aten(in[0], cosine, sine, pairs); });
 }
 
 }  // namespace exprun

@@ -22,7 +22,7 @@ at::Tensor rotate_ours(const at::Tensor& x, const at::Tensor& cosine, const at::
                        ChannelPairs pairs);
 
 // The same by ATen.
-at::Tensor rotate_reference(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
-                            ChannelPairs pairs);
+at::Tensor rotate_aten(const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
+                       ChannelPairs pairs);
 
 }  // namespace exprun

@@ -209,8 +209,8 @@ autotune::Key key_of(at::ScalarType format, int64_t batch, int64_t length, int64
 
 }  // namespace
 
-at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor& key,
-                                      const at::Tensor& value, double dropout) {
+at::Tensor causal_attention_aten(const at::Tensor& query, const at::Tensor& key,
+                                 const at::Tensor& value, double dropout) {
   const bool shared = key.size(2) != query.size(2);
   const auto mixed = at::scaled_dot_product_attention(
       query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), {}, dropout,
@@ -244,15 +244,15 @@ at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
     };
     mixed.push_back(window > 0 && window < length
                         ? windowed_attention(part(query), part(key), part(value), window, dropout)
-                        : causal_attention_reference(part(query), part(key), part(value), dropout));
+                        : causal_attention_aten(part(query), part(key), part(value), dropout));
   }
   return at::cat(mixed, 1);
 }
 
-at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
-                                      double dropout) {
+at::Tensor causal_attention_aten(const at::Tensor& query_key_value, HeadCounts heads,
+                                 double dropout) {
   const auto [query, key, value] = Heads::of_joined(query_key_value, heads);
-  return causal_attention_reference(query, key, value, dropout);
+  return causal_attention_aten(query, key, value, dropout);
 }
 
 at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
@@ -268,24 +268,24 @@ at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts h
 
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             double dropout) {
-  if (!may_be_ours(query, dropout)) return causal_attention_reference(query, key, value, dropout);
+  if (!may_be_ours(query, dropout)) return causal_attention_aten(query, key, value, dropout);
   return fastest(
       key_of(query.scalar_type(), query.size(0), query.size(1), query.size(2), key.size(2),
              query.size(3)),
       {query, key, value},
       [](const Tensors& in) { return causal_attention_ours(in[0], in[1], in[2]); },
-      [](const Tensors& in) { return causal_attention_reference(in[0], in[1], in[2], 0); });
+      [](const Tensors& in) { return causal_attention_aten(in[0], in[1], in[2], 0); });
 }
 
 at::Tensor causal_attention(const at::Tensor& query_key_value, HeadCounts heads, double dropout) {
   if (!may_be_ours(query_key_value, dropout))
-    return causal_attention_reference(query_key_value, heads, dropout);
+    return causal_attention_aten(query_key_value, heads, dropout);
   const int64_t width = query_key_value.size(2) / (heads.query + 2 * heads.key_value);
   return fastest(
       key_of(query_key_value.scalar_type(), query_key_value.size(0), query_key_value.size(1),
              heads.query, heads.key_value, width),
       {query_key_value}, [&](const Tensors& in) { return causal_attention_ours(in[0], heads); },
-      [&](const Tensors& in) { return causal_attention_reference(in[0], heads, 0); });
+      [&](const Tensors& in) { return causal_attention_aten(in[0], heads, 0); });
 }
 
 }  // namespace exprun

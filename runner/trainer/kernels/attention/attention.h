@@ -44,9 +44,9 @@ at::Tensor causal_attention_ours(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
 // causal_attention by ATen.
-at::Tensor causal_attention_reference(const at::Tensor& query_key_value, HeadCounts heads,
-                                      double dropout);
-at::Tensor causal_attention_reference(const at::Tensor& query, const at::Tensor& key,
-                                      const at::Tensor& value, double dropout);
+at::Tensor causal_attention_aten(const at::Tensor& query_key_value, HeadCounts heads,
+                                 double dropout);
+at::Tensor causal_attention_aten(const at::Tensor& query, const at::Tensor& key,
+                                 const at::Tensor& value, double dropout);
 
 }  // namespace exprun

@@ -139,11 +139,11 @@ at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& ke
 at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value) {
   if (may_be_ours(query, key, value)) return decoding_attention_ours(query, key, value);
-  return decoding_attention_reference(query, key, value);
+  return decoding_attention_aten(query, key, value);
 }
 
-at::Tensor decoding_attention_reference(const at::Tensor& query, const at::Tensor& key,
-                                        const at::Tensor& value) {
+at::Tensor decoding_attention_aten(const at::Tensor& query, const at::Tensor& key,
+                                   const at::Tensor& value) {
   const bool shared = key.size(1) != query.size(2);
   const auto mixed = at::scaled_dot_product_attention(
       query.transpose(1, 2), key, value, {}, /*dropout_p=*/0, /*is_causal=*/false,

@@ -16,7 +16,7 @@ at::Tensor decoding_attention_ours(const at::Tensor& query, const at::Tensor& ke
                                    const at::Tensor& value);
 
 // By ATen.
-at::Tensor decoding_attention_reference(const at::Tensor& query, const at::Tensor& key,
-                                        const at::Tensor& value);
+at::Tensor decoding_attention_aten(const at::Tensor& query, const at::Tensor& key,
+                                   const at::Tensor& value);
 
 }  // namespace exprun

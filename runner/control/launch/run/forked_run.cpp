@@ -1,4 +1,4 @@
-#include "control/launch/run/fork.h"
+#include "control/launch/run/forked_run.h"
 
 #include <algorithm>
 #include <filesystem>

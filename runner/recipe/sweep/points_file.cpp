@@ -1,4 +1,4 @@
-#include "recipe/sweep/sweep_points.h"
+#include "recipe/sweep/points_file.h"
 
 #include "base/files/file.h"
 #include "base/strings.h"
