@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
@@ -73,7 +74,7 @@ KnownShard recognise_shard(const fs::path& file) {
 namespace {
 
 void require_token(const TokenShard& shard, int64_t token) {
-  if (token < kMostTokens) return;
+  if (std::cmp_less(token, kMostTokens)) return;
   throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
               ", and no vocabulary has more than 2^21; download or create it again");
 }
