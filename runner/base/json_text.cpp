@@ -70,7 +70,7 @@ nlohmann::json parse_strict_object(std::string_view text) {
   } catch (const json::exception& error) {
     throw Error("it is not JSON (" + json_problem(error) + ")");
   }
-  if (twice) throw Error("it has the name '" + *twice + "' twice");
+  if (twice) throw Error("it contains the key '" + *twice + "' twice");
   if (!parsed.is_object()) throw Error("it is not a JSON object");
   return parsed;
 }

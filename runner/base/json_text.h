@@ -23,7 +23,7 @@ Json parse_json_or_discard(std::string_view text);
 nlohmann::json value_in_object(std::string_view text, std::string_view name);
 
 // An object without a name that is there twice: JSON takes the last of two, and another reader
-// might take the first. Throws Error that says what the text is instead: "it has the name 'a'
+// might take the first. Throws Error that says what the text is instead: "it contains the key 'a'
 // twice".
 nlohmann::json parse_strict_object(std::string_view text);
 

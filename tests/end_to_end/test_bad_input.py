@@ -55,7 +55,7 @@ class BadRecipe(BadInput):
             self.assert_refused(command, 2, "exprun: error: command line: the name of the recipe is empty\n")
         for name in (".", "..", "./", ".toml"):
             self.assert_refused(["new", name], 2,
-                                f"exprun: error: new: '{name}' is not a valid recipe name; give a name such as mine\n")
+                                f"exprun: error: new: '{name}' is not a valid recipe name; give a name such as 'mine'\n")
 
     def shell(self, script):
         """What a shell makes of it, with exprun as $0."""
@@ -296,8 +296,8 @@ class BadStore(BadInput):
         self.assertIn("  store lock           a process keeps exprun.db.lock (lslocks names it)\n", said)
 
     def test_a_merge_of_nothing(self):
-        self.assert_refused(["merge", "nowhere"], 5, "exprun: error: merge: there is no store 'nowhere': give the file exprun.db "
-                            "of another one, or the folder that it lies in\n")
+        self.assert_refused(["merge", "nowhere"], 5, "exprun: error: merge: there is no store 'nowhere': give the exprun.db file "
+                            "of another store, or the folder that contains it\n")
 
     def test_a_file_where_the_store_should_be(self):
         self.write("runs", "")

@@ -87,7 +87,7 @@ class Help(ExprunTest):
 
     def test_what_starts_a_new_run_each_time_says_how_that_is_continued(self):
         for command in ("fork", "rerun"):
-            self.assertIn("If it is interrupted, exprun resume continues the new run.", self.one_line(command))
+            self.assertIn("If the new run is interrupted, exprun resume continues it.", self.one_line(command))
 
     def test_the_version_by_all_its_names(self):
         said = self.exprun("version").out

@@ -117,7 +117,7 @@ class HuggingFaceModels(ExprunTest):
         self.assertEqual([config[f"{name}_token_id"] for name in ("bos", "eos")], [256, [257, 260]])
         (source / "tokenizer_config.json").write_text('{"a": 1, "a": 2}')
         said = self.exprun("export", "@last", "--huggingface", "again").err
-        self.assertIn(f"warning: export: huggingface: '{source}/tokenizer_config.json' is damaged: it has the name 'a' twice; no "
+        self.assertIn(f"warning: export: huggingface: '{source}/tokenizer_config.json' is damaged: it contains the key 'a' twice; no "
                       "chat template and special tokens were copied from beside the vocabulary\n", said)
         self.assertFalse((self.folder / "again/chat_template.jinja").exists())
 

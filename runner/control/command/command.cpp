@@ -49,7 +49,7 @@ constexpr Command kCommands[] = {
     {"sweep", "run every combination of key=a,b,c...", run_sweep, sweep_commands},
     {"rerun", "run the recipe of a run again, and report what differs", run_rerun},
     {"ls", "list the runs", run_ls},
-    {"report", "compare runs: changes and results", run_report},
+    {"report", "compare runs: different settings and results", run_report},
     {"compare", "show runs side by side: settings, code, results, curves", run_compare},
     {"plot", "plot curves of runs in the terminal, or as SVG or PNG", run_plot},
     {"watch", "show a run or sweep live in the terminal", run_watch},

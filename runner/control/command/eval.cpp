@@ -166,10 +166,10 @@ int run_eval(const Words& words, const Globals& globals) {
   Arguments arguments(
       "eval RUN|DIR [evaluation.NAME.key=value...]",
       "Evaluates a run's newest checkpoint or another one, and records the results as "
-      "eval/METRIC. Results are printed but not recorded for a HuggingFace folder, if a setting of "
-      "one of the run's own evaluations is changed, or if an additional evaluation's settings "
-      "differ from those of results already recorded under its name; --as records such results of "
-      "a run under another name.");
+      "eval/METRIC. Results are printed but not recorded in three cases: for a HuggingFace folder; "
+      "if a setting of one of the run's own evaluations is changed; or if an additional "
+      "evaluation's settings differ from those of results already recorded under its name. In the "
+      "last two cases, --as records the results under another name.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", overrides,
              "overrides of keys of [evaluation], or additional evaluations",
@@ -184,7 +184,8 @@ int run_eval(const Words& words, const Globals& globals) {
       .example("exprun eval @last --step best", "the same for the best checkpoint")
       .example("exprun eval @last evaluation.hellaswag.path=data/hellaswag/hellaswag_val.jsonl",
                "an evaluation that is not in its recipe")
-      .example("exprun eval @last evaluation.perplexity.path=text.txt", "another text")
+      .example("exprun eval @last evaluation.perplexity.path=text.txt",
+               "the perplexity of another text")
       .example("exprun eval @last evaluation.val_loss.tokens=auto --as whole",
                "the whole validation split, recorded as eval/whole/val/loss")
       .example("exprun eval models/gpt2 evaluation.perplexity.path=text.txt",

@@ -224,8 +224,8 @@ int run_export(const Words& words, const Globals& globals) {
       .flag("--csv", csv, "comma-separated values with a header (default)")
       .flag("--jsonl", jsonl, "one JSON object per line")
       .flag("--attempts", attempts,
-            "also print values that a later attempt replaced, and add a column: the attempt that "
-            "recorded the value (0: a current value)")
+            "also print values that a later attempt replaced, and add a column: for a replaced "
+            "value, the attempt that recorded it; for a current value, 0")
       .option("--tensorboard", "DIR", tensorboard,
               "write TensorBoard event files instead, one folder per run", offer::folders)
       .option("--huggingface", "DIR", folder.folder,

@@ -194,10 +194,11 @@ int run_gc(const Words& words, const Globals& globals) {
       "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
       "was killed, and shrinks the store. You can run it while runs are training.");
   arguments
-      .words("RUN...", wanted.references,
-             "with --archived: only in these runs, instead of in all that have ended; removed runs "
-             "are then not deleted",
-             offer::runs)
+      .words(
+          "RUN...", wanted.references,
+          "with --archived: drop replaced values only in these runs, instead of in all that have "
+          "ended; removed runs are then not deleted",
+          offer::runs)
       .flag("--dry-run", wanted.dry_run, "only report what would be done")
       .flag("--archived", wanted.archived,
             "in runs that have ended, also delete the values that a later attempt replaced")

@@ -95,8 +95,8 @@ int run_help(const Words& words, const Globals& globals) {
   Arguments arguments("help [COMMAND...]", "Explains a command, or lists all commands.");
   arguments
       .words("COMMAND...", names,
-             "the name of a command, such as sweep or 'data prepare'; RECIPE explains how to run a "
-             "recipe",
+             "the name of a command, such as sweep or 'data prepare'; the word RECIPE explains how "
+             "to run a recipe",
              offered_commands)
       .exit_codes({ExitCode::done, ExitCode::bad_recipe})
       .example("exprun help sweep", "the same as exprun sweep --help")

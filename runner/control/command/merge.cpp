@@ -31,9 +31,9 @@ bool is_database(const fs::path& file) {
 // Empty where it may be a store.
 std::string problem_of(const std::string& what, const fs::path& other) {
   if (!fs::exists(other)) return "there is no store '" + what + "'";
-  if (!is_database(other)) return "'" + what + "' is no store";
+  if (!is_database(other)) return "'" + what + "' is not a store";
   if (!Store::is_store(other))
-    return "'" + what + "' is no store, but a database of another program";
+    return "'" + what + "' is not a store, but a database of another program";
   return "";
 }
 
@@ -65,7 +65,7 @@ int run_merge(const Words& words, const Globals& globals) {
   const fs::path other = fs::absolute(database_of(what));
   if (const std::string problem = problem_of(what, other); !problem.empty())
     throw Error("merge: " + problem +
-                    ": give the file exprun.db of another one, or the folder that it lies in",
+                    ": give the exprun.db file of another store, or the folder that contains it",
                 ExitCode::store_error);
   Store store = open_store_to_write(globals.store);
   const Store::Merged merged =

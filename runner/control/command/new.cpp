@@ -300,7 +300,7 @@ fs::path recipe_file(const std::string& name) {
   const fs::path file = name.ends_with(".toml") ? name : name + ".toml";
   const std::string written = file.filename().string();  // ".toml" of "recipes/", "..toml" of "."
   if (written == ".toml" || written == "..toml" || written == "...toml")
-    throw Error("new: '" + name + "' is not a valid recipe name; give a name such as mine",
+    throw Error("new: '" + name + "' is not a valid recipe name; give a name such as 'mine'",
                 ExitCode::bad_recipe);
   return file;
 }

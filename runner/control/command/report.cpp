@@ -34,8 +34,8 @@ void declare(AskedReport& asked, Arguments& arguments) {
       .option("--metric", "NAME[:WHICH]", asked.metrics,
               "show this series, or the default column with this heading, such as 'best val/loss', "
               "instead of the default ones; WHICH is last (default), min, max or at(STEP); may be "
-              "repeated (default: the metric of the sweep or of the recipes, val/loss and "
-              "train/loss)")
+              "repeated (default: the metric of the sweep or of the recipes, followed by "
+              "val/loss and train/loss)")
       .option(
           "--columns", "A,B", asked.columns,
           "show only the run and these columns, settings and series; '--columns help' lists the "
@@ -53,10 +53,10 @@ void declare(AskedReport& asked, Arguments& arguments) {
           "mean ± standard deviation (number of runs) of the metrics: over the runs that "
           "finished, or over all if none did; of runs with the same recipe and seed, the newest "
           "finished one counts")
-      .flag(
-          "--over-seeds", asked.over_seeds,
-          "one row for all runs that differ only in run.seed, of which the newest finished run of "
-          "each seed counts; implied by --sweep")
+      .flag("--over-seeds", asked.over_seeds,
+            "combine runs that differ only in run.seed into one row, counting only the newest "
+            "finished "
+            "run of each seed; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")
       .flag("--sparkline", asked.curves,
             "add the curve of the first metric (default on a terminal with room for it)");

@@ -119,7 +119,7 @@ int run_rm(const Words& words, const Globals& globals) {
   Removal asked;
   Arguments arguments("rm RUN...|--sweep SWEEP|--where EXPR",
                       "Removes runs: they are no longer listed, found or continued. exprun restore "
-                      "brings them back until exprun gc deletes them.");
+                      "can bring them back until exprun gc deletes them.");
   arguments
       .words("RUN...", asked.references,
              "ids, uids, folders, unique names, @last, @best, or 'mine-*'", offer::runs)

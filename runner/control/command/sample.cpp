@@ -266,9 +266,10 @@ int run_sample(const Words& words, const Globals& globals) {
   std::string word, file, dtype, step = "last", tokenizer;
   bool instruction = false, json = false;
   Words options, settings;
-  Arguments arguments("sample RUN|DIR [--prompt TEXT]... [key=value...]",
-                      "Generates text that continues a prompt, from a run's newest checkpoint or "
-                      "another one. Without a prompt, at a terminal, asks for one repeatedly.");
+  Arguments arguments(
+      "sample RUN|DIR [--prompt TEXT]... [key=value...]",
+      "Generates text that continues a prompt, from a run's newest checkpoint or "
+      "another one. At a terminal, if no prompt is given, asks for prompts one after another.");
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "

@@ -236,11 +236,10 @@ int run_sweep(const Words& words, const Globals& globals) {
               offer::one_of({"asha", "median", "none"}))
       .number("--reduction", search.reduction,
               "asha: one in N trials continues at each rung (default: 4)", 2)
-      .number(
-          "--min-steps", search.min_steps,
-          "stop no trial before step N; asha's first rung (default: steps / reduction^2, or the "
-          "evaluation's `every` if that is longer)",
-          1)
+      .number("--min-steps", search.min_steps,
+              "stop no trial before step N, which is also asha's first rung (default: steps / "
+              "reduction^2, or the evaluation's `every` if that is longer)",
+              1)
       .option("--summary", "WORD", search.summary,
               "compare trials by the min, max or last value of the metric (default: the best)",
               offer::one_of({"min", "max", "last"}))
@@ -253,7 +252,7 @@ int run_sweep(const Words& words, const Globals& globals) {
           "has ranks. If the same command runs in several terminals, they share the trials: each "
           "trial is run once. Ctrl-C stops the trials, which save their state; the same command "
           "continues them. The best trial is chosen from those that finished; with several seeds, "
-          "the point with the best mean.")
+          "the point with the best mean is chosen.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe, ExitCode::no_such_run,
                    ExitCode::store_error, ExitCode::failed_trials, ExitCode::preempted,
                    ExitCode::interrupted_int, ExitCode::interrupted_term})

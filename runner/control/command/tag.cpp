@@ -23,9 +23,10 @@ int run_tag(const Words& words, const Globals& globals) {
   std::string reference;
   Words tags;
   bool remove = false;
-  Arguments arguments("tag RUN [WORD...]",
-                      "Tags a run with words that exprun ls --tag WORD finds. Recipes can set "
-                      "tags too: run.tags.");
+  Arguments arguments(
+      "tag RUN [WORD...]",
+      "Tags a run with words, so that exprun ls --tag WORD finds it. Recipes can set "
+      "tags too: run.tags.");
   arguments.run_word(reference)
       .words("WORD...", tags, "the tags (default: print the run's tags)", offer::tags)
       .flag("--remove", remove, "remove the tags instead")

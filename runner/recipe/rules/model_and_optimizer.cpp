@@ -137,8 +137,10 @@ void vocabulary_is_known(const RuleInput& input, Diagnostics& diagnostics) {
        described ? "write tokenizer = \"prepared\" in [dataset], which takes the one that made the "
                    "tokens, or set vocab_size = " +
                        number(*described) + " in [model]"
-                 : "set it in [model], such as vocab_size = 50257 for GPT-2 tokens" +
-                       (least ? "; the data has the token " + number(*least - 1) : "")});
+                 : "set it in [model], for example vocab_size = 50257 for GPT-2 tokens" +
+                       (least ? "; the data has the token " + number(*least - 1) +
+                                    ", so it must be at least " + number(*least)
+                              : "")});
 }
 
 void optimizer_takes_something(const RuleInput& input, Diagnostics& diagnostics) {

@@ -71,8 +71,9 @@ std::vector<SweepPoint> csv_points(const File& file) {
     if (fields.size() == 1 && fields.front().text.empty()) continue;  // an empty line
     if (fields.size() != keys.size())
       throw RecipeError(fields.front().where,
-                        "this line has " + pluralize(static_cast<int64_t>(fields.size()), "field") +
-                            ", the first one has " + std::to_string(keys.size()),
+                        "this line has " + std::to_string(fields.size()) +
+                            (fields.size() == 1 ? " field" : " fields") +
+                            ", but the first line has " + std::to_string(keys.size()),
                         "put a value with a comma in double quotes");
     SweepPoint point;
     for (size_t i = 0; i < keys.size(); ++i)

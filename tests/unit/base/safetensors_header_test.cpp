@@ -90,9 +90,9 @@ TEST_CASE("safetensors: what is not a strict file is refused with its reason") {
         "the offsets of 'w' do not match its shape or the file size");
   CHECK(refusal(stored(R"({"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
                        R"("w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
-                       "1234")) == "it has the name 'w' twice");
+                       "1234")) == "it contains the key 'w' twice");
   CHECK(refusal(with_entry(R"({"dtype":"U8","dtype":"I8","shape":[4],"data_offsets":[0,4]})")) ==
-        "it has the name 'dtype' twice");
+        "it contains the key 'dtype' twice");
   CHECK(refusal(stored(R"({"__metadata__":{"a":1}})", "")) ==
         "its __metadata__ is not an object of strings");
   CHECK(refusal(stored(R"({"w":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
@@ -107,7 +107,7 @@ TEST_CASE("safetensors: an index names files beside it, and nothing else") {
   CHECK(refusal_of_index("[]") == "it is not a JSON object");
   CHECK(refusal_of_index(R"({"weight_map":{"a":1}})") == "'a' has no name of a file");
   CHECK(refusal_of_index(R"({"weight_map":{"a":"x.safetensors","a":"y.safetensors"}})") ==
-        "it has the name 'a' twice");
+        "it contains the key 'a' twice");
   for (const std::string elsewhere :
        {"../x.safetensors", "/x.safetensors", "x/y.safetensors", "x.bin", "", "..",
         "a\\\\x.safetensors", "x\\u0000.safetensors"})

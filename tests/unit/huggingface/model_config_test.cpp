@@ -110,7 +110,7 @@ TEST_CASE("config.json: a name that is there twice is refused, and what is no ob
     }
   };
   CHECK(problem(R"({"n_layer": 3, "n_head": 2, "n_layer": 4})") ==
-        "it has the name 'n_layer' twice");
+        "it contains the key 'n_layer' twice");
   CHECK(problem(R"({"a": {"n_layer": 3}, "n_layer": 4})") == R"({"a":{"n_layer":3},"n_layer":4})");
   CHECK(problem("[1]") == "it is not a JSON object");
   CHECK(problem("{").starts_with("it is not JSON ("));

@@ -14,7 +14,7 @@ namespace exprun {
 
 // Of what starts a new run each time, for help: the same command does not continue it.
 inline constexpr const char* kHowANewRunContinues =
-    "If it is interrupted, exprun resume continues the new run.";
+    "If the new run is interrupted, exprun resume continues it.";
 
 // Of the option --detach, for help.
 inline constexpr const char* kDetachHelp =

@@ -20,7 +20,7 @@ inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last or @best), a checkpoint or a HuggingFace folder";
 inline constexpr const char* kTokenizerHelp =
     "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: a "
-    "tokenizer.json, or the folder or file of a vocabulary";
+    "tokenizer.json, or a vocabulary file or its folder";
 
 class WeightsArgument {
  public:

@@ -103,7 +103,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   if (colon == name.npos ||
       std::find(series.begin(), series.end(), name.substr(0, colon)) == series.end())
     return;
-  throw RecipeError(where, "'" + name.substr(colon + 1) + "' is not a value of a series",
+  throw RecipeError(where, "'" + name.substr(colon + 1) + "' does not select a value of a series",
                     "write last, min, max or at(STEP) after the colon");
 }
 
@@ -216,9 +216,11 @@ void Where::declare(Arguments& arguments) {
       .note(
           "In EXPR, the name of a series means its last value; for other values, write "
           "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
-          "run has that tag, has(NAME) if a value of NAME is recorded for it. If a setting and a "
+          "run has that tag, and has(NAME) if a value of NAME is recorded for it. If a setting and "
+          "a "
           "series have the same name, the setting is used; last(lr) means the series. The column "
-          "started is compared with UTC dates; a date without a time means the whole day, month or "
+          "'started' is compared with UTC dates; a date without a time means the whole day, month "
+          "or "
           "year: started >= 2026-11-01. A comparison with a value that a run does not have is "
           "false.");
 }
