@@ -1,4 +1,5 @@
-// The rows and columns of `report`: what is asked for, and what the store has of it.
+// The rows and columns of `report`: what is asked for, and what the store has of it. Which columns
+// there are: control/report/compare/report_columns.h.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 // How it is stopped: Ctrl-C, SIGTERM or a hang-up reaches the launcher, which passes it on to the
 // trainers of all ranks (process/child_group.h). Each notes it (base/process/signals.h); they agree
 // on a step, save and end (trainer/engine/trainer.cpp) with an exit code that says by which signal
-// (exit_code_of in base/process/signals.h). The launcher records the state and ends with the same
-// code (exit_status in process/trainer_end.h). A sweep stops a trial by SIGUSR1 to its launcher:
-// the same, but it ends as "pruned".
+// (143 for SIGTERM: exit_code_of in base/process/signals.h). The launcher records the state and
+// ends with the same code (exit_status in process/trainer_end.h). A sweep stops a trial by SIGUSR1
+// to its launcher: the same, but it ends as "pruned".
 //
 // Who restarts it when a trainer has died: train_with_restarts() in launch.cpp, as often as
 // parallelism.max_restarts allows; torchrun and srun restart what they have started.

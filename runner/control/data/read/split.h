@@ -1,7 +1,7 @@
 // Which text is kept for validation, and the documents cut where it begins: by the rules that count
 // documents or text. Files that are named for it have their split from the beginning, and so many
 // tokens (validation_tokens) are taken when there are tokens: ShardSetWriter. Which rule a recipe
-// asks for: choose_rule in text_sources.cpp.
+// asks for: choose_rule in control/data/text_sources.cpp.
 #pragma once
 
 #include <array>
