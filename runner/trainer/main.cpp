@@ -60,8 +60,8 @@ ExitCode print_description() try {
 ExitCode print_evaluations(const TrainerOptions& options) {
   watch_stop_signals();
   const std::string request{std::istreambuf_iterator<char>(std::cin), {}};
-  const LoadedModel loaded(parse_json<nlohmann::json>(request), options.run.folder,
-                           options.checkpoint);
+  const LoadedModel loaded(LoadedModel::Purpose::evaluation, parse_json<nlohmann::json>(request),
+                           options.run.folder, options.checkpoint);
   std::cout << json_text(evaluate_run(loaded)) << std::endl;
   autotune::save();  // what was measured, for the next time
   return ExitCode::done;
@@ -76,7 +76,8 @@ ExitCode print_texts(const TrainerOptions& options) {
   };
   const auto request = next_line();
   if (!request) throw Error("sample: there is no request");
-  const LoadedModel loaded(*request, options.run.folder, options.checkpoint);
+  const LoadedModel loaded(LoadedModel::Purpose::generation, *request, options.run.folder,
+                           options.checkpoint);
   const auto next_prompt = [&]() -> std::optional<std::string> {
     const auto prompt = next_line();
     return prompt ? std::optional(prompt->get<std::string>()) : std::nullopt;

@@ -210,8 +210,10 @@ class EvalAndSample(ExprunTest):
         text.write_text(kept.read_text()[:-40])
         self.assertIn(f"is damaged ({tokens.name} {problem}), and text.txt has changed since; bring the text back\n",
                       self.exprun("eval", "@last", code=1).err)
+        generated = self.exprun("sample", "@last", "--prompt", "e", "tokens=3").out
         shutil.rmtree(tokens.parent)
         text.unlink()
+        self.assertEqual(self.exprun("sample", "@last", "--prompt", "e", "tokens=3").out, generated)  # needs no token of the data
         self.assertEqual(self.exprun("eval", "@last", code=1).err, f"exprun: error: data: the prepared data in '{tokens.parent}' is "
                          "gone, and text.txt is gone; bring the text back\n")
 

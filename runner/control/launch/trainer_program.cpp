@@ -168,12 +168,9 @@ std::vector<std::string> words_for(const char* task, const EvaluatedWeights& wei
   return words;
 }
 
-// `only`: of the evaluations; null for all.
-std::string request(const EvaluatedWeights& weights, const ordered_json& only,
-                    bool is_interactive = false) {
+std::string request(const EvaluatedWeights& weights, bool is_interactive = false) {
   return json_text(ordered_json{{"recipe", parse_json<ordered_json>(weights.text.to_json())},
                                 {"tokenizer", ordered_json(weights.tokenizer)},
-                                {"only", only},
                                 {"is_interactive", is_interactive}});
 }
 
@@ -184,8 +181,7 @@ bool is_refusal(int status) {
 }  // namespace
 
 std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
-  const Captured captured =
-      asked_trainer(words_for("--evaluate", weights), request(weights, nullptr));
+  const Captured captured = asked_trainer(words_for("--evaluate", weights), request(weights));
   if (is_refusal(captured.status)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())
@@ -209,7 +205,7 @@ void on_interrupt(int signal) {
 bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   if (terminal.is_interactive) std::signal(SIGINT, on_interrupt);
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
-  trainer.write_line(request(weights, "sample", terminal.is_interactive));
+  trainer.write_line(request(weights, terminal.is_interactive));
   // Until all texts of a prompt are there. False if the trainer is gone.
   const auto answered = [&] {
     while (const auto line = trainer.read_line()) {

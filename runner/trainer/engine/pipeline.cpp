@@ -43,11 +43,9 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
           Registry<Evaluation>::instance().find(type)(section)};
 }
 
-// All, or the one that is wanted only.
-void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe, const std::string& only) {
+void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe) {
   const Section evaluations = recipe.section("evaluation");
   for (const std::string& name : evaluations.keys()) {
-    if (!only.empty() && name != only) continue;
     pipeline.evaluations.push_back(
         build_evaluation(evaluations.table(name), name, pipeline.plan.timeline));
     pipeline.evaluations.back().evaluation->check(*pipeline.dataset, pipeline.tokenizer.get());
@@ -96,16 +94,29 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group, at::Device device) {
   Pipeline pipeline =
       connect(recipe, data, group, device, build_train_state(recipe, device, group));
-  add_evaluations(pipeline, recipe, "");
+  add_evaluations(pipeline, recipe);
   return pipeline;
 }
 
 Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
-                           at::Device device, const std::string& only) {
+                           at::Device device) {
   Pipeline pipeline =
       connect(recipe, data, single_process(), device, build_weights(recipe, device));
-  add_evaluations(pipeline, recipe, only);
+  add_evaluations(pipeline, recipe);
   return pipeline;
+}
+
+Pipeline build_generation(const ResolvedRecipe& recipe, const PreparedData& data,
+                          at::Device device) {
+  return {recipe,
+          data.fingerprint,
+          single_process(),
+          build_weights(recipe, device),
+          nullptr,
+          tokenizer_of(data, recipe.section("dataset")),
+          {},
+          nullptr,
+          {}};
 }
 
 Pipeline::Share Pipeline::share() const {

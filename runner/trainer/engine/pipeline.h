@@ -51,10 +51,10 @@ struct Pipeline {
   std::string data_fingerprint;
   std::shared_ptr<ProcessGroup> group;
   TrainState train_state;
-  std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Dataset> dataset;      // null to generate text
   std::unique_ptr<Tokenizer> tokenizer;  // null if the data has none
   RunPlan plan;
-  std::unique_ptr<Schedule> schedule;
+  std::unique_ptr<Schedule> schedule;  // null to generate text
   std::vector<NamedEvaluation> evaluations;
 
   Model& model() const { return *train_state.model; }
@@ -79,9 +79,13 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group = single_process(),
                         at::Device device = at::kCPU);
 
-// The same for evaluations only, of weights that the caller fills in: build_weights(). `only` names
-// the one that is wanted; empty: all are.
+// The same for evaluations only, of weights that the caller fills in: build_weights().
 Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
-                           at::Device device, const std::string& only = "");
+                           at::Device device);
+
+// To generate text, of weights that the caller fills in: the model and the tokenizer. No token of
+// the data is needed, so nothing is read of its shards.
+Pipeline build_generation(const ResolvedRecipe& recipe, const PreparedData& data,
+                          at::Device device);
 
 }  // namespace exprun

@@ -62,11 +62,13 @@ bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSett
 void answer_prompts(const LoadedModel& loaded, bool is_interactive,
                     const std::function<std::optional<std::string>()>& next_prompt,
                     const Say& say) {
+  if (!loaded.pipeline().tokenizer) throw Error("sample: the data has no tokenizer");
   const at::NoGradGuard no_grad;
   const Section section = loaded.recipe().section("evaluation").table("sample");
   const auto settings = GenerationSettings::from(section);
   const auto samples = section.get<int64_t>("samples");
-  const int64_t seed = section.find<int64_t>("seed").value_or(loaded.pipeline().plan.seed);
+  const int64_t seed =
+      section.find<int64_t>("seed").value_or(loaded.recipe().section("run").get<int64_t>("seed"));
   std::map<std::string, int64_t> written;  // texts of each prompt
   const json answered{{"answered", true}};
   say(answered);  // ready

@@ -42,7 +42,7 @@ void import_all(const ResolvedRecipe& recipe, const TrainState& state) {
 
 }  // namespace
 
-LoadedModel::LoadedModel(const nlohmann::json& request, const RunFolder& run,
+LoadedModel::LoadedModel(Purpose purpose, const nlohmann::json& request, const RunFolder& run,
                          const std::optional<std::filesystem::path>& checkpoint)
     : data_(data_of(request, run)),
       recipe_(resolve(RecipeText::from_json(json_text(request.at("recipe"))), facts(data_, run))) {
@@ -54,9 +54,8 @@ LoadedModel::LoadedModel(const nlohmann::json& request, const RunFolder& run,
   use_formats(recipe_.section("precision"));
   use_threads(state ? state->environment.threads : own_cores().count());
   choose_kernels(recipe_, state);
-  const nlohmann::json& only = request.at("only");
-  pipeline_.emplace(
-      build_evaluations(recipe_, data_, device, only.is_null() ? "" : only.get<std::string>()));
+  pipeline_.emplace(purpose == Purpose::generation ? build_generation(recipe_, data_, device)
+                                                   : build_evaluations(recipe_, data_, device));
   if (state) {
     load_weights(*checkpoint, pipeline_->train_state);
     load_averages(*checkpoint, pipeline_->train_state);
