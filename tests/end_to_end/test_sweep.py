@@ -129,8 +129,12 @@ class Sweep(SweepCrashes):
         self.exprun(*line)
         self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
         said = self.exprun(*line).err
-        self.assertIn("exprun rm --sweep ", said)
-        self.exprun("rm", "--sweep", "1")
+        (removal,) = re.findall("`exprun (rm [^`]+)`", said)
+        self.assertEqual(sorted(removal.split()[1:]), sorted(row[0] for row in self.rows("SELECT folder FROM runs")))
+        more = self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2").err
+        self.assertIn(f"`exprun {removal}`", more)
+        self.assertIn(f"; exprun {removal} removes them\n", self.exprun("rm", "--sweep", "1").err)
+        self.exprun(*removal.split())
         self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
 
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):

@@ -60,8 +60,8 @@ void keep_shared(const Store& store, const std::string& sweep, std::vector<Repor
   for (const auto& [other, folders] : kept) {
     const bool one = folders.size() == 1;
     log_info("kept " + listed(folders) + (one ? ", which is also a trial" : ", also trials") +
-             " of sweep " + std::to_string(other) + "; exprun rm " + folders.front() +
-             (one ? " removes it" : " ... removes them"));
+             " of sweep " + std::to_string(other) + "; exprun rm " + joined(folders, " ") +
+             (one ? " removes it" : " removes them"));
   }
 }
 

@@ -81,14 +81,8 @@ std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& f
 
 namespace {
 
-// "exprun rm --sweep 1" where it removes no other run.
-std::string removal_of(const Store& store, const StoreFolder& folder,
-                       const std::vector<RunRow>& runs) {
-  const auto sweep = runs.front().sweep_id;
-  const auto is_of_it = [&](const RunRow& run) { return run.sweep_id == sweep; };
-  if (sweep && std::ranges::all_of(runs, is_of_it) &&
-      static_cast<size_t>(std::ranges::count_if(store.runs(), is_of_it)) == runs.size())
-    return "exprun rm --sweep " + std::to_string(*sweep) + store_option(folder);
+// The runs, not their sweep: those that this one shares with another are not removed with it.
+std::string removal_of(const StoreFolder& folder, const std::vector<RunRow>& runs) {
   std::string command = "exprun rm";
   for (const RunRow& run : runs) command += ' ' + run.folder;
   return command + store_option(folder);
@@ -118,7 +112,7 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
       (runs.size() == 1 ? std::string("a trial was")
                         : pluralize(static_cast<int64_t>(runs.size()), "trial") + " were") +
       " trained on (" + names + "); restore it, or remove what was trained: `" +
-      removal_of(store, folder, runs) + "`, and the same command trains it again";
+      removal_of(folder, runs) + "`, and the same command trains it again";
   return found;
 }
 
