@@ -344,11 +344,12 @@ std::string advice(Connection& connection, const std::string& reference, Store::
     return "; no run has a finite " + newest_goal(connection).metric + " yet";
   if (!matching(connection, reference, Store::Among::removed).empty())
     return "; it was removed: `exprun restore " + reference + "` brings it back";
-  const auto names = Query(connection,
-                           "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
-                           "ORDER BY max(started_ms) DESC, max(id) DESC")
-                         .texts();
+  auto names = Query(connection,
+                     "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
+                     "ORDER BY max(started_ms) DESC, max(id) DESC")
+                   .texts();
   if (names.empty()) return "; it has no runs yet";
+  names.insert(names.end(), {"@last", "@best"});
   const auto nearest_name = nearest(reference, names);
   return nearest_name ? "; did you mean '" + *nearest_name + "'?" : "; `exprun ls` lists its runs";
 }

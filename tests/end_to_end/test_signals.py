@@ -56,7 +56,10 @@ class Signals(ExprunTest):
             said = self.stop(process, signal.SIGINT).err
             self.assertIn(f"exprun: warning: data: text.txt is gone; training uses the prepared tokens of {self.run_folder().name}\n", said)
         text.write_text(kept.read_text() + "more")
-        self.assertIn("text.txt has changed since", self.exprun("resume", "@last", code=1).err)
+        said = self.exprun("resume", "@last", code=1).err
+        self.assertIn("text.txt has changed since), or this version of exprun prepares it differently; bring the old data back, move the "
+                      "changed text away (the run then continues with its prepared tokens), continue with the version that began "
+                      "it, or start a new run: ", said)
         text.unlink()
         shutil.rmtree(self.folder / "runs/data")
         self.assertIn("'text.txt' does not exist\n", self.exprun("resume", "@last", code=2).err)

@@ -39,8 +39,12 @@ void require_unchanged(const Store& store, const RunRow& run) {
 void require_same_data(const RunRow& run, const RunFolder& folder, const PreparedData& data,
                        const std::string& instead) {
   if (run.data_fingerprint == data.fingerprint) return;
-  throw Error("launch: " + changed_data(data, run, folder) +
-              ", continue with the version that began it, or " + instead);
+  throw Error(
+      "launch: " + changed_data(data, run, folder) +
+      (outlives_its_text(data, folder)
+           ? ", move the changed text away (the run then continues with its prepared tokens)"
+           : "") +
+      ", continue with the version that began it, or " + instead);
 }
 
 void say_where(const RunRow& run, int64_t from_step, int64_t steps) {

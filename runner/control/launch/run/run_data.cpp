@@ -211,6 +211,12 @@ std::string data_difference(const PreparedData& now, const RunRow& run, const Ru
   return sources.empty() ? "its content differs" : sources;
 }
 
+bool outlives_its_text(const PreparedData& now, const RunFolder& folder) {
+  const auto before = data_of_run(folder);
+  return before && is_made_of_raw(*before) && are_there(*before) &&
+         !changed_sources(now, folder).empty();
+}
+
 std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder) {
   const std::string sources = different_sources(now, folder);
   return "the data of " + run.folder + " has changed since it began (fingerprint " +

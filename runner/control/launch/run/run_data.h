@@ -57,6 +57,10 @@ std::string different_sources(const PreparedData& now, const RunFolder& folder);
 std::string data_difference(const PreparedData& now, const RunRow& run, const RunFolder& folder,
                             bool keys_differ);
 
+// Whether the tokens of the run were prepared from text that has changed since, and are still
+// there: without that text the run continues with them.
+bool outlives_its_text(const PreparedData& now, const RunFolder& folder);
+
 // "the data of mine-1a2b3c4d has changed since it began (fingerprint ..., now ...; b.txt is gone),
 // or this version of exprun prepares it differently; bring the old data back".
 std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder);
