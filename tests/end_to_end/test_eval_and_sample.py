@@ -256,6 +256,9 @@ class EvalAndSample(ExprunTest):
         self.exprun("shards.toml", "vocab_size=262", "steps=2", "name=shards")
         perplexity = ("eval", "shards", "evaluation.perplexity.path=text.txt")
         self.assertIn("--tokenizer in `exprun eval` and `exprun sample`", self.exprun(*perplexity, code=2).err)
+        self.assertEqual(self.exprun(*perplexity, "--tokenizer", "gpt2", code=2).err,
+                         f"exprun: error: eval: there is no file or folder '{self.folder.resolve()}/gpt2'; --tokenizer takes a "
+                         "tokenizer.json, or a vocabulary file or its folder\n")
         found = {self.exprun(*perplexity, "--tokenizer", path).out for path in ("words", "words/tokenizer.json")}
         self.assertEqual(len(found), 1)
         self.assertIn("step 2: perplexity/bits_per_byte ", found.pop())

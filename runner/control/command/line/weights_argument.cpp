@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
+#include "base/files/file.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/launch/run/present_folder.h"
@@ -71,6 +72,10 @@ void WeightsArgument::require_no_tokenizer() const {
 
 const Tokenizer* WeightsArgument::tokenizer() {
   if (loaded_) return loaded_.get();
+  if (!tokenizer_.empty() && !path_exists(tokenizer_))
+    throw Error(command_ + ": there is no file or folder '" + tokenizer_.string() +
+                    "'; --tokenizer takes a tokenizer.json, or a vocabulary file or its folder",
+                ExitCode::bad_recipe);
   if (!tokenizer_.empty())
     loaded_ = load_vocabulary(tokenizer_);
   else if (const auto own = run_ ? std::nullopt : tokenizer_of(word_))
