@@ -1,5 +1,7 @@
 #include "control/data/folder_patterns.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -55,7 +57,8 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
     const std::string extension = file.extension().string();
     if (++files[extension] <= kMostOpened && !holds(file, wanted)) others.insert(extension);
   }
-  if (others.empty() && !files.empty()) return {(folder / "**").string()};
+  const fs::path place = as_pattern(folder.string());
+  if (others.empty() && !files.empty()) return {(place / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
   for (const auto& [extension, number] : files)
     if (!extension.empty() && !others.contains(extension)) readable.emplace_back(number, extension);
@@ -63,26 +66,40 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
   readable.resize(std::min(readable.size(), kMostNamed));
   std::vector<std::string> patterns;
   for (const auto& [number, extension] : readable)
-    patterns.push_back((folder / "**" / ("*" + extension)).string());
+    patterns.push_back((place / "**" / ("*" + extension)).string());
   std::sort(patterns.begin(), patterns.end());
   return patterns;
 }
 
+// A number at the end of the name as "*", unless others would match that, too.
+std::string shard_pattern(const fs::path& file, const std::vector<fs::path>& others) {
+  std::string stem = file.stem().string();
+  const size_t number = stem.find_last_not_of("0123456789") + 1;
+  const std::string name = as_pattern(file.filename().string());
+  if (number == stem.size()) return name;
+  const std::string pattern = as_pattern(stem.substr(0, number)) + "*.bin";
+  const bool is_theirs_too = std::ranges::any_of(others, [&](const fs::path& other) {
+    return ::fnmatch(pattern.c_str(), other.filename().c_str(), 0) == 0;
+  });
+  return is_theirs_too ? name : pattern;
+}
+
 std::vector<std::string> shard_patterns(const fs::path& folder, Split split) {
-  std::set<std::string> patterns, others;
+  std::vector<fs::path> files, others;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const fs::path& file = entry.path();
-    std::string stem = file.stem().string();
+    const std::string stem = file.stem().string();
     if (file.extension() != ".bin" || stem.starts_with('.') || !entry.is_regular_file(ignored))
       continue;
     const bool validates = stem.find("val") != stem.npos;
-    const size_t number = stem.find_last_not_of("0123456789") + 1;
-    if (number < stem.size()) stem.replace(number, stem.npos, "*");
-    (validates == (split == Split::validation) ? patterns : others)
-        .insert((folder / (stem + ".bin")).string());
+    (validates == (split == Split::validation) ? files : others).push_back(file);
   }
-  if (patterns.size() > kMostNamed && others.empty()) return {(folder / "*.bin").string()};
+  const fs::path place = as_pattern(folder.string());
+  std::set<std::string> patterns;
+  for (const fs::path& file : files)
+    patterns.insert((place / shard_pattern(file, others)).string());
+  if (patterns.size() > kMostNamed && others.empty()) return {(place / "*.bin").string()};
   return {patterns.begin(), patterns.end()};
 }
 
@@ -114,6 +131,15 @@ std::string what_it_has(const fs::path& folder, const WantedFiles& wanted) {
 }
 
 }  // namespace
+
+std::string as_pattern(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
 
 bool has_token_shards(const fs::path& folder) {
   std::error_code ignored;

@@ -15,6 +15,9 @@ struct WantedFiles {
   Split split = Split::train;
 };
 
+// The pattern that only this name matches.
+std::string as_pattern(const std::string& name);
+
 // Whether token shards that say so by their header lie in a folder.
 bool has_token_shards(const std::filesystem::path& folder);
 

@@ -186,12 +186,7 @@ std::string where_to_put(const fs::path& file) {
 std::string what_to_write(const std::string& pattern) {
   std::error_code ignored;
   if (!fs::is_regular_file(pattern, ignored)) return where_to_put(pattern);
-  std::string name;
-  for (const char c : pattern) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') name += '\\';
-    name += c;
-  }
-  return "a file has exactly this name: write '" + name + "'";
+  return "a file has exactly this name: write '" + as_pattern(pattern) + "'";
 }
 
 class Finder {

@@ -36,6 +36,25 @@ TEST_CASE("folder patterns: shards of the wanted split, by number") {
   CHECK(named_in(folder, kVal) == "fineweb_val_*.bin");
 }
 
+TEST_CASE("folder patterns: a number is no pattern that the other split matches too") {
+  const TemporaryFolder folder;
+  for (const char* name : {"000.bin", "001.bin", "val_000.bin", "val_001.bin"})
+    folder.write(name, header());
+  CHECK(named_in(folder, kTrain) == "000.bin 001.bin");
+  CHECK(named_in(folder, kVal) == "val_*.bin");
+}
+
+TEST_CASE("folder patterns: a bracket in a name is only a bracket") {
+  const TemporaryFolder folder;
+  folder.write("runs[1]/a.txt", "a text");
+  folder.write("shards[1]/train_1.bin", header());
+  const std::string at = folder.path().string();
+  CHECK(folder_patterns(folder.path() / "runs[1]", {}) ==
+        std::vector<std::string>{at + "/runs\\[1]/**"});
+  CHECK(folder_patterns(folder.path() / "shards[1]", kTrain) ==
+        std::vector<std::string>{at + "/shards\\[1]/train_*.bin"});
+}
+
 TEST_CASE("folder patterns: many that no number tells apart are all shards") {
   const TemporaryFolder folder;
   for (const char* name : {"a.bin", "b.bin", "c.bin", "d.bin"}) folder.write(name, header());
