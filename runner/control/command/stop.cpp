@@ -100,7 +100,10 @@ void tell_to_end(const RunRow& run) {
 }
 
 RunRow awaited_end(const Store& store, const StoreFolder& folder, RunRow run) {
+  const auto late = std::chrono::steady_clock::now() + kPatienceWithTrainer;
   while (run.state == RunState::running) {
+    if (has_lost_launcher(run) && std::chrono::steady_clock::now() > late)
+      throw Error("stop: " + run.folder + ' ' + is_running(run, ""));
     std::this_thread::sleep_for(kBetweenLooks);
     run = observed(store, folder, store.run(run.id).value_or(run));
   }
@@ -142,7 +145,8 @@ void record_as_lost(Store& store, const StoreFolder& folder, const RunRow& run) 
   if (!held.is_free)
     throw Error("stop: " + run.folder + " is not lost: a process holds its lock, " +
                 folder.run(run.folder).lock().string());
-  store.give_up(run, "its machine, " + run.host + ", is gone");
+  if (!store.give_up(run, "its machine, " + run.host + ", is gone"))
+    throw Error("stop: " + run.folder + " has ended meanwhile");
   log_info(run.folder + " is recorded as crashed at step " + std::to_string(run.last_step) +
            "; exprun resume " + run.folder + " continues it");
 }
@@ -178,11 +182,11 @@ int run_stop(const Words& words, const Globals& globals) {
       .example("exprun stop --all", "every run on this machine")
       .example("exprun stop 'mine-*' --no-wait", "all matching runs, without waiting");
   if (!arguments.parse(words)) return 0;
+  if (lost && (all || references.empty()))
+    throw Error("stop: say which runs are lost, by name", ExitCode::bad_recipe);
   if (references.empty() != all)
     throw Error(all ? "stop: --all leaves no run to name" : "stop: say which run, or --all",
                 ExitCode::bad_recipe);
-  if (lost && all)
-    throw Error("stop: --lost wants the runs by name, not --all", ExitCode::bad_recipe);
   if (lost) {
     Store store = open_store_to_change(globals.store);
     for (const RunRow& run : all_meant(store, globals.store, references, require_lost))

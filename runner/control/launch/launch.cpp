@@ -172,7 +172,8 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
   for (;;) {
     const WhichRun which = which_run(store, request, always_new);
     if (which.decision == Decision::refuse_running && has_lost_launcher(*which.run)) {
-      ended_without_launcher(store, *which.run);
+      const RunRow run = ended_without_launcher(store, *which.run);
+      if (has_lost_launcher(run)) return {which.decision, run, {}};
       continue;
     }
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};

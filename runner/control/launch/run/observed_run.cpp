@@ -49,8 +49,9 @@ bool has_lost_launcher(const RunRow& run) {
 
 RunRow ended_without_launcher(Store& store, RunRow run) {
   constexpr std::chrono::milliseconds kBetweenLooks{100};
+  const auto late = std::chrono::steady_clock::now() + kPatienceWithTrainer;
   if (has_lost_launcher(run)) log_info("waiting until " + run.folder + " has ended: " + lost(run));
-  while (has_lost_launcher(run)) {
+  while (has_lost_launcher(run) && std::chrono::steady_clock::now() < late) {
     std::this_thread::sleep_for(kBetweenLooks);
     run = reconciled(store, run);
   }

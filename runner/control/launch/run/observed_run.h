@@ -2,6 +2,7 @@
 // has crashed (run_lock.h).
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "control/launch/store_folder.h"
@@ -19,7 +20,11 @@ RunRow reconciled(Store& store, const RunRow& run);
 // Whether the launcher of a run that is running was killed: its trainer saves and ends without it.
 bool has_lost_launcher(const RunRow& run);
 
-// Waits, aloud, for the end of a run that has lost its launcher; any other is returned as it is.
+// How long those who need a run's end wait for a trainer that has lost its launcher.
+inline constexpr std::chrono::seconds kPatienceWithTrainer{60};
+
+// Waits, aloud, for the end of a run that has lost its launcher; any other is returned as it is,
+// and so is one whose trainer has not ended in time.
 RunRow ended_without_launcher(Store& store, RunRow run);
 
 // "is running (process 17 on box); " and what to do; of another host, when it was last seen alive,
