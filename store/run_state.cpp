@@ -62,6 +62,16 @@ const Host& this_host() {
 
 }  // namespace
 
+std::string host_of_processes() {
+  std::string name = this_host().name;
+  const std::string own = pid_namespace();
+  if (own.empty()) return name;
+  name += '-';
+  for (const char c : own)
+    if (c >= '0' && c <= '9') name += c;
+  return name;
+}
+
 ProcessIdentity this_process() {
   const Host& host = this_host();
   return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),

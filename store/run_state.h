@@ -32,6 +32,10 @@ bool is_silent(const RunRow& row);
 // tells if it still lives, but here its pid is nobody's, or another process's.
 bool in_another_pid_namespace(const RunRow& row);
 
+// "box", or "box-4026532201" in a container that has this PID namespace of its own: where it is
+// the same, a process number means the same process.
+std::string host_of_processes();
+
 // Who writes: enough to tell, later and from elsewhere, whether that process still lives.
 struct ProcessIdentity {
   std::string host;

@@ -5,12 +5,12 @@
 #include <thread>
 
 #include "base/diagnostic.h"
-#include "base/machine/network.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/sweep/stored_sweeps.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kPollInterval{50};
 size_t tell_to_stop(const std::vector<SweepProcess>& processes) {
   size_t elsewhere = 0;
   for (const SweepProcess& process : processes) {
-    if (process.host == host_name())
+    if (process.host == host_of_processes())
       ::kill(static_cast<pid_t>(process.pid), SIGTERM);
     else
       ++elsewhere;

@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
-#include "base/machine/network.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -50,7 +50,7 @@ TransientLock join_sweep(const StoreFolder& folder, const std::string& uid) {
     if (process_of(file.filename().string(), uid)) TransientLock::try_take(file);
   return TransientLock::take(
       folder_of_locks(folder) /
-      (uid + '.' + host_name() + '.' + std::to_string(::getpid()) + std::string(kSuffix)));
+      (uid + '.' + host_of_processes() + '.' + std::to_string(::getpid()) + std::string(kSuffix)));
 }
 
 std::vector<SweepProcess> sweep_processes(const StoreFolder& folder, const std::string& uid) {
