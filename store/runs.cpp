@@ -342,8 +342,9 @@ std::string advice(Connection& connection, const std::string& reference, Store::
   if (among == Store::Among::removed) return "; `exprun ls --removed` lists those";
   if (reference == "@best")
     return "; no run has a finite " + newest_goal(connection).metric + " yet";
-  if (!matching(connection, reference, Store::Among::removed).empty())
-    return "; it was removed: `exprun restore " + reference + "` brings it back";
+  const auto removed = matching(connection, reference, Store::Among::removed);
+  if (!removed.empty())
+    return "; it was removed: `exprun restore " + removed.front().folder + "` brings it back";
   auto names = Query(connection,
                      "SELECT name FROM run WHERE removed_ms IS NULL GROUP BY name "
                      "ORDER BY max(started_ms) DESC, max(id) DESC")

@@ -197,7 +197,7 @@ if it contains only tokens, write format = "raw_uint16"
         flip_a_bit(tokens)
         (self.folder / "text.txt").unlink()
         said = self.exprun("rerun", "@last", code=1).err
-        self.assertRegex(said, f"error: data: {damaged.replace('DAMAGED', 'is damaged')}, and text\\.txt is gone; bring the text back\n")
+        self.assertRegex(said, f"error: data: {damaged.replace('DAMAGED', 'is damaged')}, and text\\.txt is gone; bring the sources back as they were\n")
 
     def test_a_prepared_shard_that_was_edited(self):
         self.exprun("data", "prepare", "tiny.toml", "--out", "made")

@@ -206,16 +206,16 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(self.exprun("eval", "@last").out, value)
         flip_a_bit(tokens)
         self.assertEqual(self.exprun("eval", "@last", code=1).err, f"exprun: error: data: the prepared data in '{tokens.parent}' is "
-                         f"damaged ({tokens.name} {problem}), and text.txt is gone; bring the text back\n")
+                         f"damaged ({tokens.name} {problem}), and text.txt is gone; bring the sources back as they were\n")
         text.write_text(kept.read_text()[:-40])
-        self.assertIn(f"is damaged ({tokens.name} {problem}), and text.txt has changed since; bring the text back\n",
+        self.assertIn(f"is damaged ({tokens.name} {problem}), and text.txt has changed since; bring the sources back as they were\n",
                       self.exprun("eval", "@last", code=1).err)
         generated = self.exprun("sample", "@last", "--prompt", "e", "tokens=3").out
         shutil.rmtree(tokens.parent)
         text.unlink()
         self.assertEqual(self.exprun("sample", "@last", "--prompt", "e", "tokens=3").out, generated)  # needs no token of the data
         self.assertEqual(self.exprun("eval", "@last", code=1).err, f"exprun: error: data: the prepared data in '{tokens.parent}' is "
-                         "gone, and text.txt is gone; bring the text back\n")
+                         "gone, and text.txt is gone; bring the sources back as they were\n")
 
     def test_shards_that_are_not_those_of_the_run_are_refused_as_by_a_run(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "shard_tokens=5000", "--out", "made")

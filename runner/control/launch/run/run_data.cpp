@@ -87,7 +87,8 @@ std::string damage_of(const PreparedData& data) {
 
 // Of tokens that their sources cannot bring back.
 Error lost_tokens(const std::string& damage, const std::string& what_became_of_sources) {
-  return Error("data: " + damage + ", and " + what_became_of_sources + "; bring the text back");
+  return Error("data: " + damage + ", and " + what_became_of_sources +
+               "; bring the sources back as they were");
 }
 
 // Whether those of the sources that are there are as they were. Throws Error.
