@@ -5,13 +5,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import statistics
+import subprocess
 import time
 import unittest
 
-from support import children
+from support import children, end
 from sweep_crashes import SweepCrashes
 
 
@@ -543,6 +545,20 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.finish(process).code, 143)
         self.assertEqual(json.loads(self.exprun("sweep", "ls", "--json").out)[0]["state"], "interrupted")
         self.assertEqual(self.exprun("sweep", "stop", "1", code=1).err, "exprun: error: sweep stop: sweep 1 is not running\n")
+
+    def test_a_sweep_in_a_container_is_stopped_there(self):
+        container = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        if not shutil.which("unshare") or subprocess.run([*container, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("process numbers of its own need root and unshare")
+        sweep = subprocess.Popen([*container, self.program, "sweep", "tiny.toml", "seed=1,2", "steps=100000000"], cwd=self.folder,
+                                 env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")},
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(end, sweep)
+        self.wait_for_step(20, sweep)
+        self.assertRegex(self.exprun("sweep", "stop", "1", code=1).err,
+                         r"^exprun: error: sweep 1 runs on \S+-\d+ too, in one process; give the same command there\n$")
+        self.assertRegex(self.exprun("stop", "@last", code=1).err, r" is running \(process \d+ of another container on \S+\); stop it there\n$")
+        self.assertIsNone(sweep.poll())
 
 
 def threads_of(checkpoint):
