@@ -4,10 +4,11 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 from exact import ExactTest
-from support import children
+from support import ExprunTest, children
 
 SIGNALS = int(os.environ.get("SIGNALS") or 10)
 # Products as large as a real model's: oneDNN's kernels for AVX-512 are chosen for them.
@@ -16,6 +17,25 @@ WORDS = ("num_layers=4", "num_heads=12", "hidden_size=768", "context_length=256"
 ENDS = {signal.SIGUSR2: (75, "preempted"), signal.SIGTERM: (143, "interrupted")}
 STOPS = [(signal.SIGUSR2, "all"), *((number, whom) for number in ENDS for whom in ("launcher", "one rank"))]
 PAUSE = 0.0005  # seconds between warnings: a handler in a thread that computes met the kernel that it harmed so
+
+
+class HungTrainer(ExprunTest):
+    timeout = 150
+
+    def test_whoever_needs_its_end_waits_a_minute_not_for_ever(self):
+        launcher = self.start("tiny.toml", "steps=100000000")
+        self.wait_for_step(20, launcher)
+        (trainer,) = children(launcher.pid)
+        launcher.kill()
+        launcher.wait()
+        os.kill(trainer, signal.SIGSTOP)
+        self.addCleanup(os.kill, trainer, signal.SIGKILL)
+        is_gone = rf"its launcher \(process {launcher.pid} on \S+\) is gone, and its trainer saves"
+        for command in (["resume", "@last"], ["tiny.toml", "steps=100000000"], ["stop", "@last"]):
+            began = time.monotonic()
+            said = self.exprun(*command, code=1).err
+            self.assertGreater(time.monotonic() - began, 50)
+            self.assertRegex(said, rf"{is_gone}; run the same command again in a moment\n$")
 
 
 class LongSteps(ExactTest):
