@@ -146,8 +146,8 @@ std::string vocabulary_advice(const Source& source, const Differences& differenc
   };
   if (!wishes.unmatched.empty() && helps({wishes.partial, true}) && has_more_tokens(source))
     return "\n  tokens can be left out only if the tokenizer of the weights and that of the data "
-           "are known: tokens are matched by their text; but " +
-           wishes.unmatched;
+           "are known, because tokens are matched by their text (" +
+           wishes.unmatched + ")";
   if (wishes.resize_vocabulary || !helps({wishes.partial, true, wishes.unmatched})) return "";
   return std::string("\n  model.init_resize_vocabulary = true ") +
          (has_more_tokens(source) ? "takes the tokens that the data has, matched by their text"

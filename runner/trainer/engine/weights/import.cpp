@@ -350,7 +350,7 @@ std::optional<Imported> import_weights(const ResolvedRecipe& recipe, const Train
   if (tokens.matched)
     imported.text += matched_text(*tokens.matched);
   else if (!tokens.unknown.empty() && model.get<bool>("init_resize_vocabulary"))
-    imported.text += "; tokens keep their numbers: " + tokens.unknown;
+    imported.text += "; tokens keep their numbers (" + tokens.unknown + ")";
   add_what_stayed(imported, differences, path);
   return imported;
 }
