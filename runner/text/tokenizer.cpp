@@ -4,7 +4,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"

@@ -13,7 +13,7 @@
 #include "base/files/file.h"
 #include "control/data/read/record_template.h"
 #include "control/data/read/records.h"
-#include "control/data/shard_contents.h"
+#include "control/data/shards/shard_contents.h"
 #include "support/found_as_by_parse.h"
 #include "text/bpe/vocabulary_readers.h"
 #include "text/pattern_pretokenizer.h"

@@ -1,6 +1,5 @@
 // exprun check RECIPE
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 

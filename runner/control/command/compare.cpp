@@ -294,11 +294,9 @@ int run_compare(const Words& words, const Globals& globals) {
       .flag("--markdown", asked.markdown, "print Markdown tables")
       .note(
           "Each of the other runs is compared with the first. Two values count as different if "
-          "they "
-          "differ in any bit. On a CPU, runs with the same recipe, exprun version, machine and "
-          "number of threads do not differ, unless their kernels were chosen differently "
-          "(run.deterministic fixes the choice); on a GPU, this "
-          "needs run.deterministic.")
+          "they differ in any bit. On a CPU, runs with the same recipe, exprun version, machine "
+          "and number of threads do not differ, unless their kernels were chosen differently "
+          "(run.deterministic fixes the choice); on a GPU, this needs run.deterministic.")
       .exit_codes(kReadsRuns)
       .example("exprun compare 1 @last", "how the newest run differs from run 1")
       .example("exprun compare quickstart --metric val/loss --metric grad_norm",

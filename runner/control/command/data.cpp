@@ -1,6 +1,5 @@
 #include "control/command/data.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"

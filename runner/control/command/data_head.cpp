@@ -12,8 +12,8 @@
 #include "control/command/data.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/trained_samples.h"
-#include "control/data/shard_contents.h"
-#include "control/data/shard_listing.h"
+#include "control/data/shards/shard_contents.h"
+#include "control/data/shards/shard_listing.h"
 #include "control/report/standard_output.h"
 
 namespace exprun {

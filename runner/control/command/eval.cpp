@@ -1,10 +1,10 @@
 // exprun eval RUN [evaluation.NAME.key=value...]
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -98,8 +98,7 @@ std::string on_another_text(const ResolvedRecipe& recipe, const std::string& key
   const bool is_text = text_at(recipe.root(), "dataset.type") == "text" &&
                        (key == "dataset.path" || key == "dataset.validation");
   const auto file = is_text ? text_at(recipe.root(), key) : std::nullopt;
-  if (std::error_code ignored; !file || !std::filesystem::is_regular_file(*file, ignored))
-    return "";
+  if (!file || !file_exists(*file)) return "";
   return "; evaluation.perplexity.path=" + shell_quoted(*file) + " evaluates another text";
 }
 

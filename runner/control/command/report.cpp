@@ -55,8 +55,7 @@ void declare(AskedReport& asked, Arguments& arguments) {
           "finished one counts")
       .flag("--over-seeds", asked.over_seeds,
             "combine runs that differ only in run.seed into one row, counting only the newest "
-            "finished "
-            "run of each seed; implied by --sweep")
+            "finished run of each seed; implied by --sweep")
       .flag("--each-run", asked.each_run, "a row for each run of a sweep over seeds")
       .flag("--sparkline", asked.curves,
             "add the curve of the first metric (default on a terminal with room for it)");

@@ -192,10 +192,8 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "trials that the other axes alone do not explain but do explain together with this axis, "
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
           "the seed and noise. Nothing is said where no trials tell these apart; for a single "
-          "axis, "
-          "only --json gives it. Of several axes, one with many different numbers counts by four "
-          "ranges of "
-          "them.")
+          "axis, only --json gives it. Of several axes, one with many different numbers counts by "
+          "four ranges of them.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

@@ -73,7 +73,7 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
 
 // A number at the end of the name as "*", unless others would match that, too.
 std::string shard_pattern(const fs::path& file, const std::vector<fs::path>& others) {
-  std::string stem = file.stem().string();
+  const std::string stem = file.stem().string();
   const size_t number = stem.find_last_not_of("0123456789") + 1;
   const std::string name = as_pattern(file.filename().string());
   if (number == stem.size()) return name;

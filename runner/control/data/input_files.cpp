@@ -20,7 +20,7 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::system_clock;
+using WallClock = std::chrono::system_clock;
 
 constexpr int64_t kSettledSeconds = 3;
 
@@ -144,12 +144,13 @@ std::string InputFiles::key_now() const {
     static_assert(std::has_unique_object_representations_v<FileStamp>);
     if (stamps_[i]) hasher.update(&*stamps_[i], sizeof *stamps_[i]);
   }
-  if (has_standard_input()) hasher.update(std::to_string(Clock::now().time_since_epoch().count()));
+  if (has_standard_input())
+    hasher.update(std::to_string(WallClock::now().time_since_epoch().count()));
   return hasher.hex();
 }
 
 bool InputFiles::settled_now() const {
-  const int64_t settled = Clock::to_time_t(Clock::now()) - kSettledSeconds;
+  const int64_t settled = WallClock::to_time_t(WallClock::now()) - kSettledSeconds;
   return std::all_of(stamps_.begin(), stamps_.end(),
                      [&](const auto& stamp) { return stamp && stamp->changed_seconds < settled; });
 }

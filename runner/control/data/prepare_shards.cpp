@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
-#include "control/data/shard_contents.h"
+#include "control/data/shards/shard_contents.h"
 #include "control/data/sources.h"
 #include "control/data/text_sources.h"
 #include "recipe/paths.h"

@@ -19,7 +19,7 @@
 #include "control/data/prepared_set.h"
 #include "control/data/read/document_chunks.h"
 #include "control/data/read/record_template.h"
-#include "control/data/shard_set_writer.h"
+#include "control/data/shards/shard_set_writer.h"
 #include "control/data/text_sources.h"
 #include "text/example_template.h"
 #include "text/examples.h"

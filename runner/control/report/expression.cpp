@@ -1,6 +1,5 @@
 #include "control/report/expression.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/format_units.h"

@@ -1,11 +1,9 @@
 #include "recipe/sweep/sweep_values.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/format_units.h"
 #include "base/strings.h"

@@ -3,7 +3,6 @@
 // it, as context (the rolling log-likelihood of EleutherAI's lm-evaluation-harness, Gao et al.).
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numbers>
 #include <optional>
 

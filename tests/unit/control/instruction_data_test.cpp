@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
-#include "control/data/shard_set_writer.h"
+#include "control/data/shards/shard_set_writer.h"
 #include "support/byte_level.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"

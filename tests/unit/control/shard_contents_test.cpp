@@ -1,5 +1,5 @@
 // What is said of files of tokens that others wrote, or broke.
-#include "control/data/shard_contents.h"
+#include "control/data/shards/shard_contents.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Shards of both splits, gone on with by another process.
-#include "control/data/shard_set_writer.h"
+#include "control/data/shards/shard_set_writer.h"
 
 #include <doctest/doctest.h>
 

@@ -217,11 +217,9 @@ void Where::declare(Arguments& arguments) {
           "In EXPR, the name of a series means its last value; for other values, write "
           "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
           "run has that tag, and has(NAME) if a value of NAME is recorded for it. If a setting and "
-          "a "
-          "series have the same name, the setting is used; last(lr) means the series. The column "
+          "a series have the same name, the setting is used; last(lr) means the series. The column "
           "'started' is compared with UTC dates; a date without a time means the whole day, month "
-          "or "
-          "year: started >= 2026-11-01. A comparison with a value that a run does not have is "
+          "or year: started >= 2026-11-01. A comparison with a value that a run does not have is "
           "false.");
 }
 

@@ -8,7 +8,7 @@
 #include "base/format_units.h"
 #include "base/strings.h"
 #include "control/command/stored/stored_runs.h"
-#include "control/data/shard_contents.h"
+#include "control/data/shards/shard_contents.h"
 #include "control/launch/run/present_folder.h"
 #include "recipe/quantities.h"
 #include "text/examples.h"

@@ -23,7 +23,7 @@ std::string launcher_of(const RunRow& run) {
          (in_another_pid_namespace(run) ? " of another container on " : " on ") + run.host;
 }
 
-std::string lost(const RunRow& run) {
+std::string launcher_is_gone(const RunRow& run) {
   return "its launcher (" + launcher_of(run) + ") is gone, and its trainer saves";
 }
 
@@ -50,7 +50,8 @@ bool has_lost_launcher(const RunRow& run) {
 RunRow ended_without_launcher(Store& store, RunRow run) {
   constexpr std::chrono::milliseconds kBetweenLooks{100};
   const auto late = std::chrono::steady_clock::now() + kPatienceWithTrainer;
-  if (has_lost_launcher(run)) log_info("waiting until " + run.folder + " has ended: " + lost(run));
+  if (has_lost_launcher(run))
+    log_info("waiting until " + run.folder + " has ended: " + launcher_is_gone(run));
   while (has_lost_launcher(run) && std::chrono::steady_clock::now() < late) {
     std::this_thread::sleep_for(kBetweenLooks);
     run = reconciled(store, run);
@@ -60,7 +61,7 @@ RunRow ended_without_launcher(Store& store, RunRow run) {
 
 std::string is_running(const RunRow& run, const std::string& remedy) {
   if (has_lost_launcher(run))
-    return "is ending: " + lost(run) + "; run the same command again in a moment";
+    return "is ending: " + launcher_is_gone(run) + "; run the same command again in a moment";
   const std::string where = launcher_of(run);
   if (!on_another_host(run)) return "is running (" + where + "); " + remedy;
   return "may be running (" + where + ", last seen alive " + age(run.last_beat_ms, now_ms()) +

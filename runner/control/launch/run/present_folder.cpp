@@ -1,8 +1,5 @@
 #include "control/launch/run/present_folder.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"

@@ -75,10 +75,9 @@ std::string are(const std::vector<std::string>& names, const std::string& what) 
 // "the prepared data in 'runs/data/1a2b' is damaged (...)"; empty for tokens of raw sources that
 // are as they were prepared.
 std::string damage_of(const PreparedData& data) {
-  std::error_code ignored;
   for (const fs::path& folder : folders_of(data)) {
     const std::string tokens = "the prepared data in '" + folder.string() + "' is ";
-    if (!fs::exists(folder, ignored)) return tokens + "gone";
+    if (!path_exists(folder)) return tokens + "gone";
     if (const auto problem = manifest_problem(folder, Verify::changed))
       return tokens + "damaged (" + *problem + ")";
   }
@@ -94,9 +93,8 @@ Error lost_tokens(const std::string& damage, const std::string& what_became_of_s
 // Whether those of the sources that are there are as they were. Throws Error.
 bool are_as_they_were(const PreparedData& data, const std::map<fs::path, Content>& contents) {
   if (!is_made_of_raw(data)) return are_unchanged(data);
-  std::error_code ignored;
   return std::all_of(contents.begin(), contents.end(), [&](const auto& source) {
-    return !fs::exists(source.first, ignored) || hash_file_hex(source.first) == source.second.hash;
+    return !path_exists(source.first) || hash_file_hex(source.first) == source.second.hash;
   });
 }
 

@@ -1,7 +1,6 @@
 #include "control/launch/run/run_lock.h"
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "base/diagnostic.h"

@@ -1,8 +1,6 @@
 #include "control/launch/run/which_run.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "base/files/file.h"

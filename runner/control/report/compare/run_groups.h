@@ -25,8 +25,7 @@ enum class GroupsAre { any, points };
 
 // What each group has in common, how many runs it has, its metrics and how its runs stand. A metric
 // is averaged over the finished runs that have a value of it, over all where none has finished. For
-// programs a metric is three columns: KEY (the
-// mean), KEY_std and KEY_n.
+// programs a metric is three columns: KEY (the mean), KEY_std and KEY_n.
 std::vector<ComparedColumn> columns_of_groups(const std::vector<ReportedRun>& runs,
                                               const std::vector<std::vector<size_t>>& groups,
                                               const std::vector<ComparedColumn>& by,

@@ -4,7 +4,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "base/random.h"
 #include "base/utf8.h"

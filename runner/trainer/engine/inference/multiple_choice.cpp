@@ -1,7 +1,6 @@
 #include "engine/inference/multiple_choice.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>

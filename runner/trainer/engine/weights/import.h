@@ -1,7 +1,6 @@
 // [model] init_from: a run that begins with the weights of a file or folder.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "control/data/shard_contents.h"
+#include "control/data/shards/shard_contents.h"
 
 #include <algorithm>
 #include <bit>
@@ -57,6 +57,21 @@ void for_each_token(const TokenShard& shard, int64_t begin, int64_t end, Use use
   }
 }
 
+void require_token(const TokenShard& shard, int64_t token) {
+  if (std::cmp_less(token, kMostTokens)) return;
+  throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
+              ", and no vocabulary has more than 2^21; download or create it again");
+}
+
+// A plain loop, which a compiler can vectorise.
+template <class Token>
+int64_t largest(const std::byte* bytes, int64_t count) {
+  const auto* tokens = reinterpret_cast<const Token*>(bytes);
+  Token most = 0;
+  for (int64_t i = 0; i < count; ++i) most = std::max(most, tokens[i]);
+  return most;
+}
+
 }  // namespace
 
 KnownShard recognise_shard(const fs::path& file) {
@@ -71,16 +86,6 @@ KnownShard recognise_shard(const fs::path& file) {
   return {shard, format_name(file)};
 }
 
-namespace {
-
-void require_token(const TokenShard& shard, int64_t token) {
-  if (std::cmp_less(token, kMostTokens)) return;
-  throw Error("token shard: '" + shard.path + "' has the token " + std::to_string(token) +
-              ", and no vocabulary has more than 2^21; download or create it again");
-}
-
-}  // namespace
-
 std::vector<int64_t> count_tokens(const TokenShard& shard) {
   std::vector<int64_t> counts;
   for_each_token(shard, 0, shard.tokens, [&](uint32_t token) {
@@ -91,19 +96,6 @@ std::vector<int64_t> count_tokens(const TokenShard& shard) {
   while (!counts.empty() && counts.back() == 0) counts.pop_back();
   return counts;
 }
-
-namespace {
-
-// A plain loop, which a compiler can vectorise.
-template <class Token>
-int64_t largest(const std::byte* bytes, int64_t count) {
-  const auto* tokens = reinterpret_cast<const Token*>(bytes);
-  Token most = 0;
-  for (int64_t i = 0; i < count; ++i) most = std::max(most, tokens[i]);
-  return most;
-}
-
-}  // namespace
 
 int64_t largest_token(const TokenShard& shard, int64_t looked_at) {
   const MappedFile file(shard.path);

@@ -1,4 +1,4 @@
-#include "control/data/shard_listing.h"
+#include "control/data/shards/shard_listing.h"
 
 #include <algorithm>
 #include <map>

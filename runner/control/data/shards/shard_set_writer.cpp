@@ -1,4 +1,4 @@
-#include "control/data/shard_set_writer.h"
+#include "control/data/shards/shard_set_writer.h"
 
 #include <algorithm>
 #include <cstdio>
