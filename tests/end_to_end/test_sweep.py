@@ -209,6 +209,7 @@ class Sweep(SweepCrashes):
         for words in (line, line, (*line, "--retry-failed")):
             said = self.exprun(*words, code=6).err
             self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step 2, best [^\n]*: the loss of step 2 is nan; the update was not applied\n")
+            self.assertEqual(said.count("nan"), 1, said)
             self.assertRegex(said, r"(?s): 1 of 2 trials finished, 1 failed; --retry-failed starts the failed trials again\n"
                                    r"exprun: best: lr=1e-2, val/loss [^\n]*\n"
                                    r"exprun: next:\n"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format_units.h"
 #include "base/log.h"
@@ -10,7 +11,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kWidestBar = 30, kNarrowBar = 10, kNarrowestBar = 6;  // without its brackets
+constexpr size_t kWidestBar = 30, kNarrowBar = 10, kNarrowestBar = 3;  // without its brackets
 constexpr double kRateAfter = 0.5;  // seconds; before them a rate says nothing
 constexpr double kLeastSeconds = 0.95;
 
@@ -46,12 +47,16 @@ std::string progress_line(double fraction, std::vector<LinePart> parts, size_t c
     if (taken + least <= columns)
       return percent(fraction) + " " + bar(fraction, std::min(kWidestBar, columns - taken), color) +
              rest;
+    const auto long_one = std::find_if(parts.rbegin(), parts.rend(),
+                                       [](const LinePart& part) { return !part.brief.empty(); });
     const auto next =
         std::max_element(parts.begin(), parts.end(),
                          [](const auto& a, const auto& b) { return a.dropped < b.dropped; });
     if (gap.size() > 1) {
       gap = " ";
       least = kNarrowestBar;
+    } else if (long_one != parts.rend()) {
+      long_one->text = std::exchange(long_one->brief, "");
     } else if (next != parts.end() && next->dropped > 0) {
       parts.erase(next);
     } else {
@@ -70,6 +75,14 @@ std::string time_span(double seconds) {
   if (hours) return of(hours, " h ") + of(minutes, " min");
   if (minutes) return of(minutes, " min ") + of(whole % 60, " s");
   return of(whole, " s");
+}
+
+std::string brief_time_span(double seconds) {
+  std::string text;
+  for (const char letter : time_span(seconds))
+    if (letter != ' ') text += letter;
+  if (const size_t minutes = text.find("min"); minutes != text.npos) text.erase(minutes + 1, 2);
+  return text;
 }
 
 std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds) {

@@ -12,7 +12,8 @@ namespace exprun {
 
 struct LinePart {
   std::string text;
-  int dropped = 0;  // where there is no room, the highest first; 0 stays
+  int dropped = 0;         // where there is no room, the highest first; 0 stays
+  std::string brief = "";  // takes the text's place before anything is dropped, if it has one
 };
 
 // " 38% [====>     ]  76/200  loss 2.703": the bar takes what room there is. `fraction` is of 1.
@@ -20,6 +21,8 @@ std::string progress_line(double fraction, std::vector<LinePart> parts, size_t c
 
 // In sentences: "<1 s", "12 s", "1 min 20 s", "2 h 5 min", "3 d 4 h"
 std::string time_span(double seconds);
+// In a narrow line: "<1s", "12s", "1m20s", "2h5m", "3d4h"
+std::string brief_time_span(double seconds);
 
 // "12.0 k of 65.5 k tokens, 8.12 k tokens/s, ETA 7 s": work that has taken so many seconds; without
 // rate and ETA before there is something to measure.

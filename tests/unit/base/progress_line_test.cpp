@@ -11,12 +11,13 @@ namespace {
 std::string line_of_a_run(size_t columns, bool color = false) {
   return progress_line(0.38,
                        {{"76/200"},
-                        {"loss 2.703" + inked("↓", Ink::green, color)},
-                        {"val 3.193", 2},
-                        {"best 3.190", 3},
-                        {"15,462 tokens/s", 1},
-                        {"12 s", 4},
-                        {"ETA 20 s"}},
+                        {"loss 2.703" + inked("↓", Ink::green, color), 0,
+                         "loss 2.70" + inked("↓", Ink::green, color)},
+                        {"val 3.193", 1, "val 3.19"},
+                        {"best 3.190", 2, "best 3.19"},
+                        {"15,462 tokens/s", 3, "15.5k tok/s"},
+                        {"1 min 12 s", 4, "1m12s"},
+                        {"ETA 20 s", 0, "ETA 20s"}},
                        columns, color);
 }
 
@@ -24,11 +25,13 @@ std::string line_of_a_run(size_t columns, bool color = false) {
 
 TEST_CASE("progress line: the bar takes the room that is left, and what matters least goes first") {
   CHECK(line_of_a_run(119) ==
-        " 38% [===========>                  ]  76/200  loss 2.703↓  val 3.193  best 3.190  15,462 "
-        "tokens/s  12 s  ETA 20 s");
+        " 38% [===========>                 ]  76/200  loss 2.703↓  val 3.193  best 3.190  15,462 "
+        "tokens/s  1 min 12 s  ETA 20 s");
   CHECK(line_of_a_run(79) ==
-        " 38% [==>    ] 76/200 loss 2.703↓ val 3.193 best 3.190 15,462 tokens/s ETA 20 s");
-  CHECK(line_of_a_run(50) == " 38% [=====>         ] 76/200 loss 2.703↓ ETA 20 s");
+        " 38% [==>   ] 76/200 loss 2.703↓ val 3.193 best 3.190 15.5k tok/s 1m12s ETA 20s");
+  CHECK(line_of_a_run(75) ==
+        " 38% [=> ] 76/200 loss 2.703↓ val 3.193 best 3.19 15.5k tok/s 1m12s ETA 20s");
+  CHECK(line_of_a_run(50) == " 38% [===>    ] 76/200 loss 2.70↓ val 3.19 ETA 20s");
   CHECK(line_of_a_run(20) == " 38% 76/200 loss 2.7");
 }
 
@@ -36,8 +39,8 @@ TEST_CASE("progress line: colors take no room") {
   const std::string plain = line_of_a_run(119), colored = line_of_a_run(119, true);
   CHECK(shown_width(colored) == shown_width(plain));
   CHECK(colored ==
-        " 38% [\x1b[36m===========>\x1b[0m                  ]  76/200  loss 2.703\x1b[32m↓\x1b[0m  "
-        "val 3.193  best 3.190  15,462 tokens/s  12 s  ETA 20 s");
+        " 38% [\x1b[36m===========>\x1b[0m                 ]  76/200  loss 2.703\x1b[32m↓\x1b[0m  "
+        "val 3.193  best 3.190  15,462 tokens/s  1 min 12 s  ETA 20 s");
 }
 
 TEST_CASE("progress line: a bar is full when all is done, and not before") {
@@ -61,6 +64,10 @@ TEST_CASE("format: spans of time are in units that a person reads") {
   CHECK(time_span(7'499) == "2 h 4 min");
   CHECK(time_span(273'600) == "3 d 4 h");
   CHECK(time_span(-1) == "?");
+  CHECK(brief_time_span(0.51) == "<1s");
+  CHECK(brief_time_span(80) == "1m20s");
+  CHECK(brief_time_span(7'499) == "2h4m");
+  CHECK(brief_time_span(273'600) == "3d4h");
 }
 
 TEST_CASE("terminal: text is broken between words, and lines keep their indent") {

@@ -19,6 +19,7 @@ struct LiveTrial {
   int64_t number = 0;
   AxisValues point;
   int64_t step = 0, steps = 0;  // no steps: its run has not begun
+  std::optional<double> loss;   // of the last step that was recorded
   std::vector<double> values;   // of the metric, the last ones
   std::string state;
   std::optional<double> seconds_left;
@@ -58,7 +59,7 @@ class LiveTrials {
     std::chrono::steady_clock::time_point first_seen;
   };
 
-  void read_metric(Seen& seen, int64_t run) const;
+  void read_series(const RunRow& run, Seen& seen, LiveTrial& shown) const;
 
   const Store& store_;
   const SweepPlan& plan_;

@@ -26,7 +26,8 @@ void TrialMessages::warn(const Trial& trial, const std::string& text) const {
 }
 
 void TrialMessages::warn_of_failure(const Trial& trial, const RunRow& run, std::string text) {
-  if (!has_shown_a_log_) {
+  // That of a run that diverged says no more than its message.
+  if (!has_shown_a_log_ && run.state != RunState::diverged) {
     const auto log = folder_.run(run.folder).log(run.attempt, 0);
     std::vector<std::string> lines = last_lines(log, kShownLogLines);
     std::erase_if(lines, [&](const std::string& line) {

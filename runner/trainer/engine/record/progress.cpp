@@ -29,11 +29,29 @@ constexpr int64_t kTrendAfter = 5;
 constexpr double kLevel = 1e-3;      // of the loss: a smaller change is none
 constexpr double kWrittenOut = 1e6;  // tokens a second
 // What a narrow terminal's line does without, the highest first.
-constexpr int kDropElapsed = 4, kDropBest = 3, kDropVal = 2, kDropRate = 1;
+constexpr int kStays = 0, kDropElapsed = 4, kDropRate = 3, kDropBest = 2, kDropVal = 1;
+constexpr int kDigits = 3, kBriefDigits = 2;  // of a loss
 
 LogLevel level_named(const std::string& level) {
   if (level == "error") return LogLevel::error;
   return level == "warning" ? LogLevel::warning : LogLevel::info;
+}
+
+std::string rate_text(double rate) {
+  return (rate < kWrittenOut ? with_thousands(static_cast<int64_t>(rate)) : in_thousands(rate)) +
+         " tokens/s";
+}
+
+// "23.3k tok/s"
+std::string brief_rate(double rate) {
+  std::string text = in_thousands(rate);
+  std::erase(text, ' ');
+  return text + " tok/s";
+}
+
+LinePart loss_part(const std::string& name, double loss, int dropped,
+                   const std::string& trend = "") {
+  return {name + fixed(loss, kDigits) + trend, dropped, name + fixed(loss, kBriefDigits) + trend};
 }
 
 }  // namespace
@@ -100,12 +118,9 @@ void Progress::step(const StepRecord& record) {
   show_progress_line(terminal_line(record));
 }
 
-// Empty after a step that was skipped or rolled back, which trained on no tokens.
-std::string Progress::rate_text(const StepRecord& record) const {
-  if (record.tokens == 0) return "";
-  const double rate = static_cast<double>(record.tokens) / step_seconds_;
-  return (rate < kWrittenOut ? with_thousands(static_cast<int64_t>(rate)) : in_thousands(rate)) +
-         " tokens/s";
+// 0 after a step that was skipped or rolled back, which trained on no tokens.
+double Progress::rate(const StepRecord& record) const {
+  return static_cast<double>(record.tokens) / step_seconds_;
 }
 
 // With -v only.
@@ -114,17 +129,17 @@ std::string Progress::lr_text(const StepRecord& record) const {
 }
 
 std::string Progress::plain_line(const StepRecord& record) const {
-  const std::string lr = lr_text(record), rate = rate_text(record);
+  const std::string lr = lr_text(record);
   return "step " + std::to_string(record.step) + "/" +
          std::to_string(pipeline_.plan.timeline.steps) + "  loss " + fixed(record.loss, 4) + "  " +
-         (lr.empty() ? "" : lr + "  ") + (rate.empty() ? "" : rate + "  ") + "elapsed " +
-         time_span(elapsed()) + "  ETA " + time_span(seconds_left(record.step));
+         (lr.empty() ? "" : lr + "  ") + (record.tokens ? rate_text(rate(record)) + "  " : "") +
+         "elapsed " + time_span(elapsed()) + "  ETA " + time_span(seconds_left(record.step));
 }
 
 std::vector<LinePart> Progress::val_loss_parts() const {
-  if (!last_val_loss_) return {};
-  std::vector<LinePart> parts{{"val " + fixed(*last_val_loss_, 3), kDropVal}};
-  if (lowest_val_loss_) parts.push_back({"best " + fixed(*lowest_val_loss_, 3), kDropBest});
+  std::vector<LinePart> parts;
+  if (last_val_loss_) parts.push_back(loss_part("val ", *last_val_loss_, kDropVal));
+  if (lowest_val_loss_) parts.push_back(loss_part("best ", *lowest_val_loss_, kDropBest));
   return parts;
 }
 
@@ -138,12 +153,14 @@ std::string Progress::line_at(int64_t step, std::vector<LinePart> parts) const {
 
 std::string Progress::terminal_line(const StepRecord& record) const {
   std::vector<LinePart> parts{
-      {"loss " + fixed(record.loss, 3) + trend_.arrow(progress_room().color)}};
+      loss_part("loss ", record.loss, kStays, trend_.arrow(progress_room().color))};
   for (LinePart& part : val_loss_parts()) parts.push_back(std::move(part));
   if (const std::string lr = lr_text(record); !lr.empty()) parts.push_back({lr});
-  if (const std::string rate = rate_text(record); !rate.empty()) parts.push_back({rate, kDropRate});
-  parts.push_back({time_span(elapsed()), kDropElapsed});
-  parts.push_back({"ETA " + time_span(seconds_left(record.step))});
+  if (record.tokens)
+    parts.push_back({rate_text(rate(record)), kDropRate, brief_rate(rate(record))});
+  parts.push_back({time_span(elapsed()), kDropElapsed, brief_time_span(elapsed())});
+  const double left = seconds_left(record.step);
+  parts.push_back({"ETA " + time_span(left), kStays, "ETA " + brief_time_span(left)});
   return line_at(record.step, std::move(parts));
 }
 

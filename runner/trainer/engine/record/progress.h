@@ -42,7 +42,10 @@ class Progress : public Recorder {
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
   // Of earlier attempts.
-  void know_lowest_val_loss(double loss) { lowest_val_loss_ = loss; }
+  void know_val_losses(std::optional<double> last, std::optional<double> lowest) {
+    last_val_loss_ = last;
+    lowest_val_loss_ = lowest;
+  }
 
   // Seconds and tokens in updates alone, over this attempt.
   double training_seconds() const { return training_seconds_; }
@@ -54,7 +57,7 @@ class Progress : public Recorder {
   std::string terminal_line(const StepRecord& record) const;
   std::string line_at(int64_t step, std::vector<LinePart> parts) const;
   std::string lr_text(const StepRecord& record) const;
-  std::string rate_text(const StepRecord& record) const;
+  double rate(const StepRecord& record) const;
   std::vector<LinePart> val_loss_parts() const;
   double elapsed() const;
   double seconds_left(int64_t step) const;

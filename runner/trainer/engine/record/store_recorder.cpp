@@ -129,6 +129,15 @@ void StoreRecorder::event(const std::string& level, const std::string& kind,
   despite_store_trouble([&] { store_.record_event({run_.id, now_ms(), level, kind, text}); });
 }
 
+std::optional<double> StoreRecorder::last_value(const std::string& series) const {
+  std::optional<double> last;
+  despite_store_trouble([&] {
+    for (const SeriesRow& row : store_.series(run_.id))
+      if (row.name == series && row.count > 0) last = row.last;
+  });
+  return last;
+}
+
 StoreLedger::StoreLedger(const StoredRun& run, MetricWriter& metrics)
     : run_(run), metrics_(metrics), store_(run.store, Store::Access::read_write) {}
 

@@ -47,6 +47,9 @@ class StoreRecorder : public Recorder {
   void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
+  // What earlier attempts have recorded last.
+  std::optional<double> last_value(const std::string& series) const;
+
  private:
   void count_passed_over(const StepRecord& record);
   void write_sample(int64_t step, const std::string& name, const std::string& text);
