@@ -6,7 +6,7 @@ import struct
 import unittest
 
 from exact import ExactTest
-from support import TINY, ExprunTest
+from support import TINY, ExprunTest, fixture
 
 OUTLIERS = ("dataset.order=sequential", "run.divergence.window=16", "run.divergence.z_score=3.4")
 
@@ -72,10 +72,14 @@ class Divergence(DivergenceTest):
         self.assertEqual(self.rows("SELECT state, last_step FROM runs WHERE run = 3"), [("finished", 40)])
 
     def test_a_healthy_run_of_2000_steps_raises_no_alarm(self):
-        self.exprun("tiny.toml", "steps=2000", "lr=3e-3", "schedule.type=cosine", "on_divergence=skip",
-                    "metrics.val_loss=false")
+        """Not with 64 tokens a step and a high learning rate either, whose gradient norms are spread most."""
+        self.write("text.txt", fixture(self, "data/tinyshakespeare.txt").read_text()[:200_000])
+        for shape in ("sequences=4 context_length=16", "sequences=2 context_length=32"):
+            for lr, seed in (("1e-3", "2"), ("1e-2", "1"), ("1e-2", "2")):
+                self.exprun("tiny.toml", *shape.split(), "steps=2000", f"lr={lr}", f"seed={seed}", "schedule.type=constant",
+                            "on_divergence=skip", "metrics.val_loss=false", "threads=1")
         self.assertEqual(self.events(), [])
-        self.assertEqual(self.rows("SELECT count, max FROM series WHERE name = 'skipped_updates'"), [(2000, 0.0)])
+        self.assertEqual(self.rows("SELECT max FROM series WHERE name = 'skipped_updates'"), [(0.0,)] * 6)
 
     def test_noise_in_the_data_ends_a_run_that_is_to_stop(self):
         self.write_noise_at_step(25)

@@ -120,11 +120,13 @@ Derived decay_length(const DeriveInput& input) {
   return to_string(length);
 }
 
-// llm.c's runs of GPT-3 take 7. Of healthy runs of 2,000 steps on small batches one came to 7.2.
+// llm.c's runs of GPT-3 take 7. In 73 healthy runs of 2,000 steps with 64 to 512 tokens a step, the
+// worst loss came to 5.1 and the worst logarithm of a gradient norm to 7.8, but for one norm that
+// was 150 times the others.
 Derived divergence_z_score(const DeriveInput& input) {
   const auto policy = text_at(input.root, "run.on_divergence");
   if (!policy) return std::nullopt;
-  return *policy == "stop" ? 0.0 : 8.0;
+  return *policy == "stop" ? 0.0 : 9.0;
 }
 
 Derived kept_best(const DeriveInput& input) {

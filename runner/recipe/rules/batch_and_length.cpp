@@ -234,6 +234,21 @@ void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics) {
             "'z_score' must be below " + fixed(most, 2) + ", or 'window' must be longer"));
 }
 
+void outliers_come_within_run(const RuleInput& input, Diagnostics& diagnostics) {
+  const std::string score = "run.divergence.z_score", window = "run.divergence.window";
+  const Value* const value = valid_at(input.root, score);
+  const auto* z = value == nullptr ? nullptr : value->as<double>();
+  const auto first = positive_at(input.root, window);
+  const auto length = run_length(input.root);
+  const auto steps = length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
+  if (z == nullptr || *z == 0 || !is_written(input.root, score)) return;
+  if (!first || !steps || static_cast<double>(*first) < *steps) return;
+  diagnostics.push_back(clash(
+      input.root, {score, window, "run.steps", "run.length"},
+      "'z_score' has no effect: the first " + pluralize(*first, "step") + " cannot be outliers",
+      length_of_run(input.root) + "; set run.divergence.window to less", Severity::warning));
+}
+
 void rollback_is_possible(const RuleInput& input, Diagnostics& diagnostics) {
   const auto every = period_at(input.root, "checkpoint.every");
   if (text_at(input.root, "run.on_divergence") != "rollback") return;

@@ -49,6 +49,7 @@ constexpr Rule kRules[] = {
     epochs_have_meaning,
     periods_fit_run,
     outliers_are_possible,
+    outliers_come_within_run,
     rollback_is_possible,
     validation_has_data,
     validation_covers_evaluation,

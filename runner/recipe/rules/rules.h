@@ -87,6 +87,7 @@ void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics);
 void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
 void rollback_is_possible(const RuleInput& input, Diagnostics& diagnostics);
 void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics);
+void outliers_come_within_run(const RuleInput& input, Diagnostics& diagnostics);
 
 // data and what is measured on them
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/format_units.h"
 
@@ -19,6 +20,20 @@ DivergenceRule DivergenceRule::read(const Section& run) {
   return rule;
 }
 
+namespace {
+
+// 0 has none.
+double logarithm(double norm) {
+  return std::log(std::max(norm, std::numeric_limits<double>::min()));
+}
+
+std::vector<double> logarithms(std::vector<double> norms) {
+  for (double& norm : norms) norm = logarithm(norm);
+  return norms;
+}
+
+}  // namespace
+
 // In two passes over the values, so that no error of rounding adds up from step to step.
 double z_score(const std::vector<double>& before, double value, int64_t window) {
   if (static_cast<int64_t>(before.size()) < window) return 0;
@@ -35,19 +50,20 @@ double z_score(const std::vector<double>& before, double value, int64_t window) 
 std::string divergence_of(const DivergenceRule& rule, const DivergenceState& state,
                           const StepSize& size, int64_t step) {
   const auto said = [step](const char* what, double value) {
-    return std::string(what) + " of step " + std::to_string(step) + " is " + shortest(value);
+    return std::string(what) + " of step " + std::to_string(step) + " is " + four_digits(value);
   };
   if (!std::isfinite(size.loss)) return said("the loss", size.loss);
   if (!std::isfinite(size.grad_norm)) return said("the gradient norm", size.grad_norm);
   if (rule.z_score == 0) return "";
-  const auto outlier = [&](const char* what, const std::vector<double>& before, double value) {
-    const double z = z_score(before, value, rule.window);
-    if (z <= rule.z_score) return std::string();
-    return said(what, value) + ", " + fixed(z, 1) + " standard deviations above the mean of " +
-           std::to_string(rule.window) + " steps";
-  };
-  const std::string loss = outlier("the loss", state.losses, size.loss);
-  return loss.empty() ? outlier("the gradient norm", state.grad_norms, size.grad_norm) : loss;
+  const std::string mean =
+      " standard deviations above the mean of " + std::to_string(rule.window) + " steps";
+  const double of_loss = z_score(state.losses, size.loss, rule.window);
+  if (of_loss > rule.z_score) return said("the loss", size.loss) + ", " + fixed(of_loss, 1) + mean;
+  const double of_norm =
+      z_score(logarithms(state.grad_norms), logarithm(size.grad_norm), rule.window);
+  if (of_norm <= rule.z_score) return "";
+  return said("the gradient norm", size.grad_norm) + "; its logarithm is " + fixed(of_norm, 1) +
+         mean;
 }
 
 namespace {

@@ -51,7 +51,9 @@ struct StepSize {
 // among them; 0 while fewer than `window` came before it (llm.c, outlier_detector.h).
 double z_score(const std::vector<double>& before, double value, int64_t window);
 
-// Why an update has diverged: "the loss of step 12 is nan"; empty if it has not.
+// Why an update has diverged: "the loss of step 12 is nan"; empty if it has not. Gradient norms are
+// compared by their logarithms: those of small batches are spread over factors, and one in some
+// thousand lies twenty standard deviations above the others without being a fault.
 std::string divergence_of(const DivergenceRule& rule, const DivergenceState& state,
                           const StepSize& size, int64_t step);
 
