@@ -16,12 +16,12 @@ int run_note(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   if (text.empty()) {
     const Store store = open_store(globals.store);
-    for (const NoteRow& note : store.notes(find_run(store, globals.store, reference).id))
-      print(note.text + '\n');
+    const RunRow run = find_run_and_say_which(store, globals.store, reference);
+    for (const NoteRow& note : store.notes(run.id)) print(note.text + '\n');
     return 0;
   }
   Store store = open_store_to_change(globals.store);
-  store.add_note(find_run(store, globals.store, reference).id, text);
+  store.add_note(find_run_and_say_which(store, globals.store, reference).id, text);
   return 0;
 }
 

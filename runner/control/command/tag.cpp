@@ -36,7 +36,7 @@ int run_tag(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   for (const std::string& tag : tags) require_tag(tag);
   Store store = open_store_to_change(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
+  const RunRow run = find_run_and_say_which(store, globals.store, reference);
   for (const std::string& tag : tags) {
     if (!remove) store.add_tag(run.id, tag);
     if (remove && !store.remove_tag(run.id, tag))

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/terminal/full_screen.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/recorded_criterion.h"
@@ -61,7 +62,11 @@ Watched watched(const Store& store, const StoreFolder& folder, const AskedWatch&
   if (!asked.sweep.empty()) return {0, store.find_sweep(asked.sweep).id};
   if (asked.what.empty()) return newest(store, folder);
   try {
-    return {find_run(store, folder, asked.what).id, 0};
+    const RunRow run = find_run_and_say_which(store, folder, asked.what);
+    if (const auto number = parse_number<int64_t>(asked.what); number && store.sweep(*number))
+      log_info("watch: " + run.folder + " is run " + asked.what + "; for the sweep, use --sweep " +
+               asked.what);
+    return {run.id, 0};
   } catch (const Error& no_run) {
     try {
       return {0, store.find_sweep(asked.what).id};

@@ -12,6 +12,7 @@
 #include "base/files/disk_reserve.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/command/line/recipe_words.h"
@@ -210,10 +211,21 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
   }
 }
 
+RunRow find_run_and_say_which(const Store& store, const StoreFolder& folder,
+                              const std::string& reference) {
+  RunRow run = find_run(store, folder, reference);
+  if (run.name != reference) return run;
+  const std::vector<RunRow> named = store.runs(run.name);
+  if (named.size() > 1 && named.front().id == run.id)
+    log_info(run.folder + " is the newest of " + std::to_string(named.size()) + " runs named '" +
+             run.name + "'");
+  return run;
+}
+
 RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
                            const std::string& reference) {
   const auto best = reference == "@best" ? best_run_here(store, folder) : std::nullopt;
-  if (!best) return find_run(store, folder, reference);
+  if (!best) return find_run_and_say_which(store, folder, reference);
   say_what_is_better(*best);
   return observed(store, folder, best->run);
 }

@@ -39,6 +39,11 @@ std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
 // The newest of them; a pattern must match one only. In its observed state.
 RunRow find_run(const Store& store, const StoreFolder& folder, const std::string& reference);
 
+// The same for a command that prints nothing by which one would know the run: says which it is if
+// several have the name.
+RunRow find_run_and_say_which(const Store& store, const StoreFolder& folder,
+                              const std::string& reference);
+
 // The same for a command that needs the run's folder: @best means the best run whose folder is
 // here, if there is one, and a better one is named.
 RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
