@@ -360,8 +360,11 @@ class EvalAndSample(ExprunTest):
 
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
         shutil.rmtree(self.run_folder() / "checkpoints")
-        self.assertEqual(self.exprun("eval", "@last", code=1).err,
-                         f"exprun: error: eval: {self.run_folder().name} has no checkpoint\n")
+        name = self.run_folder().name
+        none = f"{name} has no checkpoint; `exprun rerun {name}` trains it again"
+        for words in (), ("--step", "best"), ("--step", "20"):
+            self.assertEqual(self.exprun("eval", "@last", *words, code=1).err, f"exprun: error: eval: {none}\n")
+        self.assertIn(none, self.exprun("tiny.toml", "name=warm", f"init_from={name}", code=2).err)
 
 
 if __name__ == "__main__":

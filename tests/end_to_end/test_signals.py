@@ -212,6 +212,7 @@ class Signals(ExprunTest):
         os.kill(trainer, signal.SIGKILL)
         result = self.finish(process)
         self.assertEqual((result.code, self.state()), (137, "killed"))
+        self.assertIn(f"; exprun resume {self.run_folder().name} trains it again from the start: it has no checkpoint", result.err)
         self.assertEqual(self.rows("SELECT signal FROM runs"), [(9,)])
         self.continue_for(20)
 

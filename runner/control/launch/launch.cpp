@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file_lock.h"
 #include "base/strings.h"
 #include "control/launch/prepared_launch.h"
@@ -60,10 +61,13 @@ void say_what_comes_next(const Store& database, const RunRow& run, const LaunchR
 }
 
 // Of any other end the trainer has spoken itself.
-void say_how_to_go_on(const RunRow& run, const LaunchRequest& request, int exit_code) {
-  const std::string next = "; exprun resume " + run.folder +
-                           (request.ranks ? ", started for all ranks as this was," : "") +
-                           " continues it";
+void say_how_to_go_on(const RunRow& run, const LaunchRequest& request, const StoreFolder& folder,
+                      int exit_code) {
+  const bool begins_anew = complete_checkpoints(folder.run(run.folder)).empty();
+  const std::string next =
+      "; exprun resume " + run.folder +
+      (request.ranks ? ", started for all ranks as this was," : "") +
+      (begins_anew ? " trains it again from the start: it has no checkpoint" : " continues it");
   const bool perhaps_memory = exit_code == 128 + SIGKILL;
   if (run.state == RunState::killed)
     log_warning(run.folder + " was killed: " + run.message + next +
@@ -123,7 +127,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
     if (request.begun) request.begun(attempt->folder, attempt->run, attempt->number);
     const AttemptEnd end = supervise(store, *attempt, signals, request);
     Launch launched{decision, observed(store, folder, *store.run(attempt->run)), end.exit_code};
-    say_how_to_go_on(launched.run, request, end.exit_code);
+    say_how_to_go_on(launched.run, request, folder, end.exit_code);
     say_what_comes_next(store, launched.run, request, folder);
     launched.others_wait = restart <= most && looks_like_a_loss(launched.run);
     if (restart > most || !end.deserves_restart) return launched;

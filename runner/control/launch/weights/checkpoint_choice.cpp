@@ -18,13 +18,18 @@ namespace {
 
 using Kind = CheckpointChoice::Kind;
 
-Error nothing_to_look_at(const std::string& command, const std::string& run,
-                         const std::vector<std::string>& damaged) {
-  if (damaged.empty()) return Error(command + ": " + run + " has no checkpoint");
+std::string rerun_command(const std::string& run, const StoreFolder& folder,
+                          const char* change = "") {
+  return "`exprun rerun " + shell_quoted(run) + change + store_option(folder.shown) + '`';
+}
+
+Error nothing_to_look_at(const std::string& command, const StoreFolder& folder,
+                         const std::string& run, const std::vector<std::string>& damaged) {
+  if (damaged.empty()) return Error(command + ": " + that_it_has_no_checkpoint(folder, run));
   std::string text = command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
-  return Error(text + "\n  restore one from a copy, or train again with `exprun rerun " +
-               shell_quoted(run) + '`');
+  return Error(text + "\n  restore one from a copy, or train again with " +
+               rerun_command(run, folder));
 }
 
 // Nothing if the run has removed it meanwhile, or is about to.
@@ -36,10 +41,10 @@ std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
 }
 
 // As chosen_checkpoint(); nothing where one was removed before it could be held.
-std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std::string& run,
+std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const std::string& run,
                                               const std::string& command) {
   std::vector<std::string> skipped;
-  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder, &skipped)) {
+  for (const CheckpointFolder& checkpoint : complete_checkpoints(folder.run(run), &skipped)) {
     auto found = held(checkpoint);
     if (!found) return std::nullopt;
     const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
@@ -49,7 +54,7 @@ std::optional<HeldCheckpoint> last_checkpoint(const RunFolder& folder, const std
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
   }
-  throw nothing_to_look_at(command, run, skipped);
+  throw nothing_to_look_at(command, folder, run, skipped);
 }
 
 // "has those of steps 80 and 100".
@@ -94,14 +99,16 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
                                                const CheckpointChoice& choice,
                                                const std::string& command,
                                                const Namesakes& namesakes) {
+  if (choice.kind == Kind::last) return last_checkpoint(folder, run, command);
   const RunFolder run_folder = folder.run(run);
-  if (choice.kind == Kind::last) return last_checkpoint(run_folder, run, command);
-  const auto complete = complete_checkpoints(run_folder);
+  std::vector<std::string> damaged;
+  const auto complete = complete_checkpoints(run_folder, &damaged);
   int64_t step = choice.step;
   if (choice.kind == Kind::best) {
-    const auto newest = complete.empty() ? std::nullopt : held(complete.front());
-    if (!newest && !complete.empty()) return std::nullopt;
-    const auto best = newest ? checkpoint_facts(newest->folder.path).best_step : std::nullopt;
+    if (complete.empty()) throw nothing_to_look_at(command, folder, run, damaged);
+    const auto newest = held(complete.front());
+    if (!newest) return std::nullopt;
+    const auto best = checkpoint_facts(newest->folder.path).best_step;
     if (!best)
       throw Error(command + ": " + run +
                   " has no best checkpoint: no evaluation has measured its run.best_metric before "
@@ -118,13 +125,20 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");
   }
   const bool is_best = choice.kind == Kind::best;
+  const std::string namesake = is_best ? "" : namesake_with(step, run, folder, namesakes);
+  if (complete.empty() && namesake.empty()) throw nothing_to_look_at(command, folder, run, damaged);
   throw Error(command + ": " + run + " has no checkpoint of " +
               (is_best ? "its best step, " : "step ") + std::to_string(step) +
               (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
-              has_those(complete) + (is_best ? "" : namesake_with(step, run, folder, namesakes)));
+              has_those(complete) + namesake);
 }
 
 }  // namespace
+
+std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run) {
+  if (FileLock::held(folder.run(run).lock())) return run + " has no checkpoint yet; it is running";
+  return run + " has no checkpoint; " + rerun_command(run, folder) + " trains it again";
+}
 
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
   if (word == "last") return {};
@@ -157,13 +171,11 @@ std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
                 describe_origin(run.origin) + ": fork that again");
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
-                " diverged, and it has no checkpoint with finite weights to continue from; `exprun "
-                "rerun " +
-                shell_quoted(run.folder) + " lr=...` makes it again with a change");
+                " diverged, and it has no checkpoint with finite weights to continue from; " +
+                rerun_command(run.folder, folder, " lr=...") + " makes it again with a change");
   if (!checkpoint && (!skipped.empty() || !store.checkpoints(run.id).empty()))
-    throw Error("launch: " + run.folder +
-                " has no intact checkpoint to continue from; `exprun rerun " +
-                shell_quoted(run.folder) + "` trains it again from the start");
+    throw Error("launch: " + run.folder + " has no intact checkpoint to continue from; " +
+                rerun_command(run.folder, folder) + " trains it again from the start");
   return checkpoint;
 }
 

@@ -60,7 +60,7 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
            " is not in this store; if the run was merged from another store, give the path of a "
            "checkpoint there";
   const auto checkpoints = complete_checkpoints(folder.run(run));
-  if (checkpoints.empty()) return run + " has no checkpoint";
+  if (checkpoints.empty()) return that_it_has_no_checkpoint(folder, run);
   const fs::path newest = folder.shown / run / "checkpoints" / checkpoints.front().path.filename();
   return "the newest checkpoint of " + run + " is " + newest.string();
 }
