@@ -87,16 +87,28 @@ RunRow read_run(Query& query) {
   return row;
 }
 
+namespace {
+
+std::optional<RunOrigin> parsed_origin(const std::string& text) {
+  const auto json = parse_json_or_discard<nlohmann::json>(text);
+  if (!json.is_object()) return std::nullopt;
+  return RunOrigin{json.at("run"), json.at("folder"), json.at("step"), json.at("fresh_optimizer")};
+}
+
+}  // namespace
+
+std::optional<RunOrigin> origin_of(const RunRow& run) {
+  return parsed_origin(run.origin);
+}
+
 std::string describe_origin(const std::string& text) {
-  const auto origin = parse_json_or_discard<nlohmann::json>(text);
-  if (!origin.is_object()) return "";
-  return "step " + with_thousands(origin.at("step").get<int64_t>()) + " of " +
-         origin.at("folder").get<std::string>();
+  const auto origin = parsed_origin(text);
+  return origin ? "step " + with_thousands(origin->step) + " of " + origin->folder : "";
 }
 
 int64_t origin_step(const std::string& text) {
-  const auto origin = parse_json_or_discard<nlohmann::json>(text);
-  return origin.is_object() ? origin.at("step").get<int64_t>() : 0;
+  const auto origin = parsed_origin(text);
+  return origin ? origin->step : 0;
 }
 
 }  // namespace exprun

@@ -107,6 +107,14 @@ bool ended_early(const RunRow& run);
 // The name of its state, for people: "finished early" too.
 const char* state_text(const RunRow& run);
 
+// The checkpoint that a fork began with, of RunRow::origin; nothing for a run that is no fork.
+struct RunOrigin {
+  std::string uid, folder;  // of the run that it is of
+  int64_t step = 0;
+  bool fresh_optimizer = false;  // only its weights were taken
+};
+std::optional<RunOrigin> origin_of(const RunRow& run);
+
 // "step 40 of quickstart-1a2b3c4d", of RunRow::origin; empty for a run that is no fork.
 std::string describe_origin(const std::string& origin);
 int64_t origin_step(const std::string& origin);  // 40; 0 for a run that is no fork

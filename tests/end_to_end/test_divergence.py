@@ -125,12 +125,17 @@ class DataOfAStep(DivergenceTest):
         self.write("tiny.toml", before + 'type = "token_shards"\ntrain = "train.bin"\nformat = "raw_uint16"\n'
                    'tokenizer = "prepared"\n' + behind)
         for order in "sequential", "shuffled_blocks", "random_offsets":
-            said = self.exprun("tiny.toml", f"order={order}", "steps=2000", code=2).err
+            said = self.exprun("tiny.toml", f"order={order}", "steps=2000", "checkpoint.every=2 steps", code=2).err
             self.assertIn("token id 70 >= vocab_size 60", said)
             ((last,),) = self.rows("SELECT last_step FROM runs ORDER BY run DESC LIMIT 1")
             self.assertGreater(last, 3)
             self.assertIn("70\n", "".join(self.samples("--ids", "--step", str(last + 1))))
             for step in range(1, last + 1):
+                self.assertFalse(any("70\n" in sample for sample in self.samples("--ids", "--step", str(step))), step)
+            self.exprun("fork", "@last", "sequences=8", code=2)
+            ((began, last),) = self.rows("SELECT from_step, last_step FROM attempt ORDER BY run DESC LIMIT 1")
+            self.assertIn("70\n", "".join(self.samples("--ids", "--step", str(last + 1))))
+            for step in range(began + 1, last + 1):
                 self.assertFalse(any("70\n" in sample for sample in self.samples("--ids", "--step", str(step))), step)
 
     def test_after_a_rollback_a_step_has_later_data(self):

@@ -416,9 +416,36 @@ class Fork(LaterTraining):
         self.exprun("tiny.toml", "steps=50", "checkpoint.every=10 steps", "keep_last=20")
         self.assertEqual(self.rows("SELECT run, last_step FROM runs ORDER BY run"), [(1, 40), (2, 50), (3, 50)])
         self.assertNotEqual(self.losses(self.newest()), [])
-        self.assertEqual(self.exprun("rerun", "2", code=2).err,
-                         f"exprun: error: rerun: {self.rows('SELECT folder FROM runs WHERE run = 2')[0][0]} is a fork of "
-                         f"step 40 of {self.origin.name}; `exprun fork` begins another there\n")
+
+    def test_a_fork_is_run_again_from_the_same_checkpoint(self):
+        self.exprun("fork", "@last", "--step", "20", "--fresh-optimizer", "lr=1e-3", "run.steps=30")
+        fork = self.newest()
+        said = self.exprun("rerun", fork.name).err
+        self.assertIn(f"exprun: forking step 20 of {self.origin.name}\n", said)
+        self.assertIn(f"exprun: new run, with the same settings as {fork.name}\n", said)
+        self.assertRegex(said, r"\n  train/loss: [\d.]+ at step 30, as before\n")
+        self.assertEqual(self.losses(self.newest()), self.losses(fork))
+        origins = [json.loads(self.exprun("show", run, "--json").out)["origin"] for run in ("2", "3")]
+        self.assertEqual(origins[0], origins[1])
+        self.assertIn("  run.steps: 30 -> 25\n", self.exprun("rerun", fork.name, "run.steps=25").err)
+
+    def test_a_fork_whose_origin_is_gone_says_why_it_is_not_run_again(self):
+        self.exprun("fork", "@last", "--step", "20", "--fresh-optimizer", "run.steps=30")
+        fork = self.newest()
+        shutil.rmtree(self.origin / "checkpoints/step_00000020")
+        why = f"exprun: error: rerun: {fork.name} is a fork of step 20 of {self.origin.name}, whose checkpoint of that step is gone"
+        copy = f"exprun fork {fork.name} --step 20 --fresh-optimizer"
+        self.assertEqual(self.refused("rerun", fork.name, code=1), f"{why}; `{copy}` begins with its own copy\n")
+        self.exprun(*copy.split()[1:])
+        self.assertEqual(self.losses(self.newest()), self.losses(fork))
+        self.exprun("rm", "@last")
+        shutil.rmtree(fork / "checkpoints/step_00000020")
+        self.assertEqual(self.refused("rerun", fork.name, code=1), f"{why}, so it cannot be repeated; `exprun fork {self.origin.name}` "
+                         "with key=value... begins with the newest checkpoint there\n")
+        self.exprun("rm", self.origin.name)
+        self.exprun("gc")
+        self.assertEqual(self.refused("rerun", fork.name, code=1), f"exprun: error: rerun: {fork.name} is a fork of step 20 of "
+                         f"{self.origin.name}, which is not in this store any more, so it cannot be repeated\n")
 
     def test_a_fork_outlives_its_origin(self):
         self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
@@ -433,12 +460,12 @@ class Fork(LaterTraining):
         fork = self.newest()
         with open(self.folder / "text.txt", "a") as text:
             text.write("more")
-        self.assertTrue((said := self.exprun("resume", fork.name, code=1).err).endswith(f", or fork step 40 of {self.origin.name} again\n"),
-                        said)
+        self.assertTrue((said := self.exprun("resume", fork.name, code=1).err).endswith(
+            f", or start a new run: exprun rerun {fork.name}\n"), said)
         for checkpoint in (fork / "checkpoints").iterdir():
             (checkpoint / "MANIFEST.json").unlink()
-        self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}: "
-                      "fork that again\n", self.exprun("resume", fork.name, code=1).err)
+        self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}; "
+                      f"`exprun rerun {fork.name}` forks that again\n", self.exprun("resume", fork.name, code=1).err)
 
 
 def is_held(checkpoint):

@@ -146,7 +146,7 @@ Launch train_with_restarts(Store& store, const StoreFolder& folder, std::optiona
 }  // namespace
 
 std::optional<RunRow> LaunchRequest::source() const {
-  return origin ? origin->run : repeated;
+  return origin && !repeated ? origin->run : repeated;
 }
 
 std::string store_option(const StoreFolder& folder) {
@@ -155,7 +155,6 @@ std::string store_option(const StoreFolder& folder) {
 
 std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
                               const StoreFolder& folder) {
-  if (!run.origin.empty()) return "fork " + describe_origin(run.origin) + " again";
   std::string command = "exprun rerun " + shell_quoted(run.folder);
   const RecipeText& text = request.text;
   for (size_t i = text.stored; request.extends && i < text.overrides.size(); ++i)

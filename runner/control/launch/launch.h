@@ -33,14 +33,15 @@ struct LaunchRequest {
   std::optional<LocalRanks> ranks = std::nullopt;   // of others launched elsewhere: with rank 0
   bool extends = false;                             // the run that is continued gets this recipe
   std::optional<ForkOrigin> origin = std::nullopt;  // the new run is a fork of it
-  std::optional<RunRow> repeated = std::nullopt;    // the run whose recipe is run again
+  std::optional<RunRow> repeated = std::nullopt;    // the run whose recipe is run again; with
+                                                    // `origin` where that is a fork
   // Lock of the checkpoint of another run that this one begins with. It is released as soon as the
   // checkpoint is copied, or when the trainers have it, which hold it until they have loaded the
   // weights.
   std::optional<FileLock>* held_weights = nullptr;
   AttemptBegun begun = {};
 
-  // The run that a new one is a fork or a repetition of; nothing where there is none.
+  // The run that a new one is a repetition or else a fork of; nothing where there is none.
   std::optional<RunRow> source() const;
 };
 
@@ -59,8 +60,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 // The option that a command needs to mean this store, where it is not the usual one: " --store /a".
 std::string store_option(const StoreFolder& folder);
 
-// What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d", or to fork
-// again what it is a fork of.
+// What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d".
 std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
                               const StoreFolder& folder);
 

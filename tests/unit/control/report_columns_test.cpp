@@ -105,7 +105,8 @@ TEST_CASE("report: the best run stands first, and its state stays on a narrow te
 
 TEST_CASE("report: results and settings have the room before where a fork began") {
   std::vector<ReportedRun> runs{reported(2, 2.5), reported(1, 1.9149)};
-  runs[0].run.origin = R"({"folder": "slow-00000001", "step": 100})";
+  runs[0].run.origin =
+      R"({"run": "1", "folder": "slow-00000001", "step": 100, "fresh_optimizer": false})";
   auto parameters = lr({"3e-5", "0.001"});
   parameters.push_back(*fork_column(runs));
   std::vector<std::string> left_out;

@@ -168,7 +168,8 @@ std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
   warn_of_skipped(skipped);
   if (!checkpoint && !run.origin.empty())
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
-                describe_origin(run.origin) + ": fork that again");
+                describe_origin(run.origin) + "; " + rerun_command(run.folder, folder) +
+                " forks that again");
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
                 " diverged, and it has no checkpoint with finite weights to continue from; " +
