@@ -443,7 +443,7 @@ class Fork(LaterTraining):
         self.assertEqual(self.refused("rerun", fork.name, code=1), f"{why}, so it cannot be repeated; `exprun fork {self.origin.name}` "
                          "with key=value... begins with the newest checkpoint there\n")
         self.exprun("rm", self.origin.name)
-        self.exprun("gc")
+        self.exprun("gc", "--origins")
         self.assertEqual(self.refused("rerun", fork.name, code=1), f"exprun: error: rerun: {fork.name} is a fork of step 20 of "
                          f"{self.origin.name}, which is not in this store any more, so it cannot be repeated\n")
 
@@ -451,7 +451,8 @@ class Fork(LaterTraining):
         self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
         fork = self.newest()
         self.exprun("rm", self.origin.name)
-        self.exprun("gc")
+        self.exprun("gc", "--origins")
+        self.assertFalse(self.origin.exists())
         self.exprun("resume", fork.name, "max_minutes=10")
         self.assertEqual(self.losses(fork)[-1][0], 50)
 

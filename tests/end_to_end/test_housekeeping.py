@@ -335,6 +335,35 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("gc", "--data", "@last", code=2).err,
                          "exprun: error: gc: --data is about all runs; give it without RUN\n")
 
+    def test_gc_keeps_removed_runs_that_others_began_with(self):
+        self.exprun("tiny.toml", "steps=4", "name=base")
+        base = self.run_folder()
+        self.exprun("tiny.toml", "steps=2", "name=tuned", "init_from=base")
+        self.exprun("fork", "base", "steps=6")
+        self.exprun("fork", "base", "steps=7")
+        last, fork, tuned = self.names()[:3]
+        self.exprun("rm", base.name, last)
+        kept = (f"exprun: kept {base.name}: {tuned} began with its weights (init_from) and {fork} is a fork of it\n"
+                "exprun: `exprun gc --origins` deletes it too\n")
+        self.assertIn(kept, self.exprun("gc", "--dry-run", "--data").err)
+        said = self.exprun("gc", "--data").err
+        self.assertIn(kept, said)
+        self.assertIn(f"exprun: deleting {last} from disk\n", said)
+        self.assertRegex(said, r"exprun: deleted one removed run \(")
+        for run in tuned, fork:
+            self.assertRegex(self.exprun("rerun", run).err, r"train/loss: [\d.]+ at step \d, as before\n")
+        self.exprun("rm", *self.names()[:2], fork)
+        self.assertIn(f"exprun: kept {base.name}: {tuned} began with its weights (init_from)\n", self.exprun("gc").err)
+        self.exprun("rm", tuned)
+        self.assertIn(f"exprun: deleting {base.name} from disk\n", self.exprun("gc").err)
+        self.assertFalse(base.exists())
+        self.exprun("tiny.toml", "steps=4")
+        self.exprun("fork", "@last", "steps=6")
+        self.exprun("rm", self.names()[1])
+        self.assertEqual(self.exprun("gc", "--origins", "--archived", "@last", code=2).err,
+                         "exprun: error: gc: --origins is about all runs; give it without RUN\n")
+        self.assertNotIn("kept", self.exprun("gc", "--origins").err)
+
     def test_gc_of_named_runs_takes_no_other_off_the_disk(self):
         for name in ("removed", "kept"):
             self.exprun("tiny.toml", "name=" + name)

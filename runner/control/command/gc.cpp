@@ -12,7 +12,9 @@
 #include "control/data/prepared_set.h"
 #include "control/launch/launch.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_lock.h"
+#include "store/rows.h"
 
 namespace exprun {
 namespace {
@@ -40,20 +42,28 @@ void remove_folder(const fs::path& folder) {
 
 struct GcOptions {
   Words references;
-  bool archived = false, data = false, dry_run = false;
+  bool archived = false, data = false, origins = false, dry_run = false;
 };
 
 void check(const GcOptions& wanted) {
-  if (!wanted.references.empty() && wanted.data)
-    throw Error("gc: --data is about all runs; give it without RUN", ExitCode::bad_recipe);
+  if (!wanted.references.empty() && (wanted.data || wanted.origins))
+    throw Error(std::string("gc: ") + (wanted.data ? "--data" : "--origins") +
+                    " is about all runs; give it without RUN",
+                ExitCode::bad_recipe);
   if (!wanted.references.empty() && !wanted.archived)
     throw Error(
         "gc: RUN needs --archived; to delete a run from the disk, remove it with exprun rm first",
         ExitCode::bad_recipe);
 }
 
+struct KeptOrigin {
+  RunRow run;       // a removed one
+  std::string why;  // "tuned-1a2b3c4d is a fork of it"
+};
+
 struct Found {
-  std::vector<RunRow> removed;   // none when runs were named
+  std::vector<RunRow> removed;   // those that go; none when runs were named
+  std::vector<KeptOrigin> kept;  // removed ones that others began with
   std::vector<RunRow> ended;     // those that --archived is about
   std::vector<fs::path> data;    // that preparations have left; none when runs were named
   std::vector<fs::path> unused;  // prepared data that no run has
@@ -68,11 +78,62 @@ Found unfinished(const StoreFolder& folder) {
   return found;
 }
 
+// Runs that began with a checkpoint of another: without that, exprun rerun cannot repeat them, nor
+// can they begin anew where they have no checkpoint of their own yet.
+struct Users {
+  Words warm_starts, forks;
+
+  bool any() const { return !warm_starts.empty() || !forks.empty(); }
+  std::string text() const {
+    constexpr size_t kMostNamed = 3;
+    Words said;
+    if (!warm_starts.empty())
+      said.push_back(some_of(warm_starts, kMostNamed) + " began with its weights (init_from)");
+    if (!forks.empty())
+      said.push_back(some_of(forks, kMostNamed) +
+                     (forks.size() == 1 ? " is a fork of it" : " are forks of it"));
+    return listed(said);
+  }
+};
+
+// Those of each removed run, without users that are removed too.
+std::vector<Users> users_of(const std::vector<RunRow>& removed, const Store& store) {
+  std::vector<Users> users(removed.size());
+  if (removed.empty()) return users;
+  const auto init_from = store.parameter_by_run("model.init_from");
+  for (const RunRow& run : store.runs()) {
+    const auto origin = origin_of(run);
+    const auto weights = init_from.find(run.id);
+    for (size_t i = 0; i < removed.size(); ++i) {
+      if (origin && origin->uid == removed[i].uid) users[i].forks.push_back(run.folder);
+      // It is a path there, and the name of a folder, which has digits of a uid, tells it.
+      if (weights != init_from.end() &&
+          weights->second.find(removed[i].folder) != std::string::npos)
+        users[i].warm_starts.push_back(run.folder);
+    }
+  }
+  return users;
+}
+
+// Those whose folder is here: of others nothing is left to begin with.
+void keep_origins(Found& found, const Store& store, const StoreFolder& folder) {
+  const std::vector<Users> users = users_of(found.removed, store);
+  std::vector<RunRow> deleted;
+  for (size_t i = 0; i < users.size(); ++i) {
+    if (users[i].any() && has_folder(folder, found.removed[i].folder))
+      found.kept.push_back({std::move(found.removed[i]), users[i].text()});
+    else
+      deleted.push_back(std::move(found.removed[i]));
+  }
+  found.removed = std::move(deleted);
+}
+
 Found look(const Store& store, const StoreFolder& folder, const GcOptions& wanted) {
   Found found;
   if (wanted.references.empty()) {
     found = unfinished(folder);
     found.removed = store.removed_runs();
+    if (!wanted.origins) keep_origins(found, store, folder);
   }
   for (const RunRow& run : found.removed) found.bytes += bytes_below(folder.run(run.folder).path);
   if (!wanted.archived) return found;
@@ -121,21 +182,20 @@ int gc_data(const StoreFolder& folder, bool dry_run) {
 
 // Prepared data that no run was made with; removed runs count until they are deleted.
 std::vector<fs::path> unused_data(const Store& store, const StoreFolder& folder,
-                                  bool without_removed) {
+                                  const std::vector<RunRow>& removed) {
   std::set<std::string> used;
   for (const RunRow& run : store.runs()) used.insert(run.data_fingerprint);
-  if (!without_removed)
-    for (const RunRow& run : store.removed_runs()) used.insert(run.data_fingerprint);
+  for (const RunRow& run : removed) used.insert(run.data_fingerprint);
   std::vector<fs::path> unused;
   for (const fs::path& set : prepared_sets(folder.data()))
     if (!used.contains(set.filename().string())) unused.push_back(set);
   return unused;
 }
 
-// Of the store, where removed runs are deleted or, `without_removed`, are about to be.
+// `removed`: the removed runs that stay.
 void find_unused_data(Found& found, const Store& store, const StoreFolder& folder,
-                      bool without_removed) {
-  found.unused = unused_data(store, folder, without_removed);
+                      const std::vector<RunRow>& removed) {
+  found.unused = unused_data(store, folder, removed);
   for (const fs::path& set : found.unused) found.bytes += bytes_below(set);
 }
 
@@ -147,7 +207,7 @@ void delete_unused_data(Found& found, const Store& store, const StoreFolder& fol
   if (!preparing)
     return log_warning(
         "gc: data is being prepared, so none is deleted; run exprun gc --data again later");
-  find_unused_data(found, store, folder, /*without_removed=*/false);
+  find_unused_data(found, store, folder, store.removed_runs());
   for (const fs::path& set : found.unused) remove_folder(set);
 }
 
@@ -178,6 +238,13 @@ int64_t clean(Store& store, const StoreFolder& folder, Found& found) {
   return store.return_space();
 }
 
+void say_what_is_kept(const Found& found, const StoreFolder& folder) {
+  for (const KeptOrigin& kept : found.kept) log_info("kept " + kept.run.folder + ": " + kept.why);
+  if (!found.kept.empty())
+    log_info("`exprun gc --origins" + store_option(folder) + "` deletes " +
+             (found.kept.size() == 1 ? "it" : "them") + " too");
+}
+
 void say_what_would_be_done(const Store& store, const StoreFolder& folder, const Found& found) {
   for (const RunRow& run : found.removed) log_info("would delete " + run.folder + " from disk");
   take_data(folder, found.data, /*dry_run=*/true);
@@ -191,8 +258,10 @@ int run_gc(const Words& words, const Globals& globals) {
   GcOptions wanted;
   Arguments arguments(
       "gc [RUN...]",
-      "Permanently deletes removed runs with their checkpoints, deletes data whose preparation "
-      "was killed, and shrinks the store. You can run it while runs are training.");
+      "Permanently deletes removed runs with their checkpoints, except those that other runs began "
+      "with, deletes data whose preparation was killed, and shrinks the store. You can run it "
+      "while "
+      "runs are training.");
   arguments
       .words(
           "RUN...", wanted.references,
@@ -203,6 +272,9 @@ int run_gc(const Words& words, const Globals& globals) {
       .flag("--archived", wanted.archived,
             "in runs that have ended, also delete the values that a later attempt replaced")
       .flag("--data", wanted.data, "also delete prepared data that no run uses")
+      .flag("--origins", wanted.origins,
+            "also delete removed runs that other runs began with (model.init_from, exprun fork); "
+            "without their checkpoints, exprun rerun cannot repeat those runs")
       .exit_codes(kReadsRuns)
       .example("exprun gc --dry-run", "what would be deleted");
   if (!arguments.parse(words)) return 0;
@@ -215,12 +287,16 @@ int run_gc(const Words& words, const Globals& globals) {
   Store store = open_store_to_change(globals.store);
   Found found = look(store, globals.store, wanted);
   if (wanted.dry_run) {
-    if (wanted.data) find_unused_data(found, store, globals.store, /*without_removed=*/true);
+    std::vector<RunRow> stay;
+    for (const KeptOrigin& kept : found.kept) stay.push_back(kept.run);
+    if (wanted.data) find_unused_data(found, store, globals.store, stay);
     say_what_would_be_done(store, globals.store, found);
+    say_what_is_kept(found, globals.store);
     log_info("would delete " + from_disk(found));
     return 0;
   }
   const int64_t returned = clean(store, globals.store, found);
+  say_what_is_kept(found, globals.store);
   if (wanted.data) delete_unused_data(found, store, globals.store);
   const std::string shrunk = binary_bytes(static_cast<double>(returned));
   log_info("deleted " + from_disk(found) +
