@@ -364,6 +364,21 @@ class Housekeeping(ExprunTest):
                          "exprun: error: gc: --origins is about all runs; give it without RUN\n")
         self.assertNotIn("kept", self.exprun("gc", "--origins").err)
 
+    def test_a_sweep_whose_runs_were_removed_says_so(self):
+        self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2")
+        self.exprun("rm", "--sweep", "1")
+        commands = (("report",), ("compare",), ("plot",), ("ls",), ("rm",))
+        for command in commands:
+            self.assertEqual(self.exprun(*command, "--sweep", "1", code=4).err, "exprun: error: store: the runs of sweep 1 (tiny) were "
+                             "removed; `exprun restore --sweep 1` brings them back\n")
+        self.assertEqual(len(self.names("--sweep", "1", "--removed")), 2)
+        self.exprun("gc")
+        for command in commands:
+            self.assertEqual(self.exprun(*command, "--sweep", "tiny", code=4).err, "exprun: error: store: the runs of sweep 1 (tiny) "
+                             "were removed and deleted from disk; its exprun sweep command trains them again\n")
+        self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2")
+        self.assertEqual(len(self.names("--sweep", "1")), 2)
+
     def test_gc_of_named_runs_takes_no_other_off_the_disk(self):
         for name in ("removed", "kept"):
             self.exprun("tiny.toml", "name=" + name)

@@ -270,12 +270,31 @@ RecipeText understood_recipe(const Store& store, const RunRow& run, const Words&
 
 namespace {
 
-std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep,
-                                  Store::Among among) {
-  const int64_t id = store.find_sweep(sweep).id;
+// Of a sweep that has no run any more. One without any so far is no mistake.
+void require_not_removed(const Store& store, const StoreFolder& folder, const SweepRow& sweep) {
+  bool was_run = false, can_be_restored = false;
+  for (const TrialRow& trial : store.trials(sweep.id)) {
+    was_run |= trial.run || trial.purged;
+    can_be_restored |= trial.run.has_value();
+  }
+  if (!was_run) return;
+  throw Error(
+      "store: the runs of sweep " + std::to_string(sweep.id) + " (" + sweep.name +
+          ") were removed" +
+          (can_be_restored ? "; `exprun restore --sweep " + std::to_string(sweep.id) +
+                                 store_option(folder.shown) + "` brings them back"
+                           : " and deleted from disk; its exprun sweep command trains them again"),
+      ExitCode::no_such_run);
+}
+
+std::vector<RunRow> rows_of_sweep(const Store& store, const StoreFolder& folder,
+                                  const std::string& reference, Store::Among among) {
+  const SweepRow sweep = store.find_sweep(reference);
+  const int64_t id = sweep.id;
   std::vector<RunRow> rows;
   if (among == Store::Among::kept) {
     for (const int64_t run : store.runs_of_sweep(id)) rows.push_back(*store.run(run));
+    if (rows.empty()) require_not_removed(store, folder, sweep);
     return rows;
   }
   rows = store.removed_runs();
@@ -288,12 +307,13 @@ std::vector<RunRow> rows_of_sweep(const Store& store, const std::string& sweep,
 
 using RunsOfReference = std::function<std::vector<RunRow>(const std::string& reference)>;
 
-std::vector<RunRow> rows_of(const Store& store, const Words& references, const std::string& sweep,
-                            Store::Among among, const RunsOfReference& meant) {
+std::vector<RunRow> rows_of(const Store& store, const StoreFolder& folder, const Words& references,
+                            const std::string& sweep, Store::Among among,
+                            const RunsOfReference& meant) {
   if (!sweep.empty() && !references.empty())
     throw Error("command line: give either names of runs or --sweep, not both",
                 ExitCode::bad_recipe);
-  if (!sweep.empty()) return rows_of_sweep(store, sweep, among);
+  if (!sweep.empty()) return rows_of_sweep(store, folder, sweep, among);
   if (references.empty()) return runs_among(store, among);
   std::vector<RunRow> rows;  // each once, in the order in which they are named
   std::set<int64_t> taken;
@@ -337,7 +357,7 @@ void require_runs(const std::string& command, const Words& references, const std
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep,
                                   Store::Among among) {
-  return rows_of(store, references, sweep, among, [&](const std::string& reference) {
+  return rows_of(store, folder, references, sweep, among, [&](const std::string& reference) {
     try {
       return runs_meant(store, folder, reference, among);
     } catch (const Error& error) {
@@ -351,7 +371,7 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
 std::vector<RunRow> runs_to_change(const std::string& command, const Store& store,
                                    const StoreFolder& folder, const Words& references,
                                    const std::string& sweep, Store::Among among, bool has_where) {
-  return rows_of(store, references, sweep, among, [&](const std::string& reference) {
+  return rows_of(store, folder, references, sweep, among, [&](const std::string& reference) {
     std::vector<RunRow> runs = runs_meant(store, folder, reference, among);
     if (is_pattern(reference)) return runs;
     require_one_meaning(command, store, reference, runs.front(), among);
