@@ -125,7 +125,7 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
                         const AskedReport& asked) {
   Rows rows = rows_of(store, runs, asked);
   const auto sorting = sorting_column(store, runs, rows, asked);
-  const auto order = order_of(rows, sorting, asked);
+  auto order = order_of(rows, sorting, asked);
   const auto source = source_of("--columns", asked.columns);
   std::vector<size_t> places;
   for (const Extent part : parts_of_list(asked.columns))
@@ -134,7 +134,11 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   if (rows.are_runs && !places.empty() && std::ranges::none_of(places, names_a_run, key_at))
     places.insert(places.begin(), kPlaceOfRun);
   if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
-  if (places.empty()) keep_different(rows.columns, order);
+  // A person compares the rows that are shown; a program finds the same columns whatever --top is.
+  const bool for_programs = asked.format.is_for_programs();
+  if (places.empty() && for_programs) keep_different(rows.columns, order);
+  keep_top(order, asked);
+  if (places.empty() && !for_programs) keep_different(rows.columns, order);
   if (places.empty() && asked.format.is_plain()) shorten_parameters(rows.columns);
   std::string warning = warning_of_data(runs, rows, order);
   const auto metric = first_metric(rows.columns);
@@ -158,7 +162,8 @@ std::string written_at() {
 Page page_of(const Store& store, const Globals& globals, const std::vector<ReportedRun>& runs,
              const AskedReport& asked) {
   Rows rows = rows_of_runs(store, runs, asked);
-  const auto order = order_of(rows, sorting_column(store, runs, rows, asked), asked);
+  auto order = order_of(rows, sorting_column(store, runs, rows, asked), asked);
+  keep_top(order, asked);
   keep_different(rows.columns, order);
   Page page{"exprun report",
             globals.store.shown.string(),

@@ -215,9 +215,11 @@ std::optional<size_t> sorting_column(const Store& store, const std::vector<Repor
 std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked) {
   const ComparedColumn equal{{}, std::vector<Cell>(rows.columns.front().cells.size())};
   const ComparedColumn& column = by ? rows.columns[*by] : equal;
-  auto order = column.order((column.goal == Goal::highest) != asked.reverse);
+  return column.order((column.goal == Goal::highest) != asked.reverse);
+}
+
+void keep_top(std::vector<size_t>& order, const AskedReport& asked) {
   if (asked.top) order.resize(std::min(order.size(), static_cast<size_t>(*asked.top)));
-  return order;
 }
 
 std::string warning_of_data(const std::vector<ReportedRun>& runs, const Rows& rows,

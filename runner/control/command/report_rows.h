@@ -60,8 +60,11 @@ std::optional<size_t> first_metric(const std::vector<ComparedColumn>& columns);
 std::optional<size_t> sorting_column(const Store& store, const std::vector<ReportedRun>& runs,
                                      Rows& rows, const AskedReport& asked);
 
-// The rows that are shown; as they are where no column sorts.
+// All rows; as they are where no column sorts.
 std::vector<size_t> order_of(const Rows& rows, std::optional<size_t> by, const AskedReport& asked);
+
+// Those that --top leaves.
+void keep_top(std::vector<size_t>& order, const AskedReport& asked);
 
 // What there is to say about the data of the runs in the rows of this order, if there is something.
 std::string warning_of_data(const std::vector<ReportedRun>& runs, const Rows& rows,
