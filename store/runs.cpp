@@ -108,12 +108,6 @@ std::map<int64_t, std::string> read_parameter(Connection& connection, const std:
   return values;
 }
 
-std::vector<std::string> read_parameter_paths(Connection& connection, const char* which) {
-  return Query(connection,
-               std::string("SELECT path FROM parameter_key AS k ") + which + " ORDER BY path")
-      .texts();
-}
-
 // Inserting runs and reading them back.
 
 constexpr int64_t kFirstAttempt = 1;
@@ -224,14 +218,19 @@ std::map<int64_t, std::string> Store::parameter_by_run(const std::string& path) 
 }
 
 std::vector<std::string> Store::parameter_paths() const {
-  return connection_->guarded("read", [&] { return read_parameter_paths(*connection_, ""); });
+  return connection_->guarded("read", [&] {
+    return Query(*connection_, "SELECT path FROM parameter_key ORDER BY path").texts();
+  });
 }
 
-std::vector<std::string> Store::changed_parameter_paths() const {
+std::vector<std::string> Store::changed_parameter_paths(const std::vector<int64_t>& runs) const {
   return connection_->guarded("read", [&] {
-    return read_parameter_paths(
-        *connection_,
-        "WHERE EXISTS (SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1)");
+    return Query(*connection_,
+                 "SELECT path FROM parameter_key AS k WHERE EXISTS "
+                 "(SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1 "
+                 "AND p.run IN (SELECT value FROM json_each(?))) ORDER BY path",
+                 json_array(runs))
+        .texts();
   });
 }
 

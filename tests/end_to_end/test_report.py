@@ -134,6 +134,16 @@ class Names(MadeRuns):
                 self.assertEqual({tuple(row) for row in json.loads(self.exprun("report", "--json", "--top", top, *words).out)}, {keys})
         self.assertNotIn("optimizer.lr", self.exprun("report", "--csv", "--where", "lr<1e-2").out)
 
+    def test_a_parameter_that_no_run_of_the_selection_has_changed_is_no_column(self):
+        self.change_store(*(row for run in range(1, 5) for row in parameter_rows(run, "model.vocab_size", str(60 + run))),
+                          "UPDATE parameter SET changed = 0 WHERE key = (SELECT id FROM parameter_key WHERE path = 'model.vocab_size') "
+                          "AND run > 1")
+        for words, shown in (((), True), (("--where", "id > 1"), False), (("--where", "id > 1", "--all-parameters"), True)):
+            self.assertEqual("vocab_size" in self.heading("report", *words), shown, words)
+            self.assertEqual("model.vocab_size" in self.exprun("report", "--csv", *words).out, shown, words)
+        self.assertIn("vocab_size=", self.exprun("plot", "slow-00000001", "slow-00000002").out)
+        self.assertNotIn("vocab_size=", self.exprun("plot", "slow-00000002", "slow-00000003").out)
+
     def test_different_data_are_told_of_the_rows_that_are_shown(self):
         self.change_store("UPDATE run SET data_fingerprint = 'other' WHERE id = 3")
         warning = "these runs were trained on 2 different datasets, so their losses may not be comparable"

@@ -101,7 +101,7 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
 
 std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
                                           bool all) {
-  const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths();
+  const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths(ids_of(runs));
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
   if (runs.empty()) return {};

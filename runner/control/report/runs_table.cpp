@@ -9,6 +9,12 @@
 
 namespace exprun {
 
+std::vector<int64_t> ids_of(const std::vector<ReportedRun>& runs) {
+  std::vector<int64_t> ids;
+  for (const ReportedRun& reported : runs) ids.push_back(reported.run.id);
+  return ids;
+}
+
 Cell state_cell(RunState state) {
   switch (state) {
     case RunState::running:

@@ -18,6 +18,8 @@ struct ReportedRun {
   std::optional<SeriesRow> val_loss, train_loss;
 };
 
+std::vector<int64_t> ids_of(const std::vector<ReportedRun>& runs);  // in their order
+
 std::vector<std::string> state_names();                        // as they are recorded
 std::vector<std::string> shown_state_names();                  // and those that tables have besides
 bool is_in_state(const RunRow& run, const std::string& name);  // by any of them

@@ -110,16 +110,17 @@ TEST_CASE("store: the runs of a sweep by its id, name or uid") {
         }).ends_with("'; `exprun sweep ls` lists its sweeps"));
 }
 
-TEST_CASE("store: the paths of the parameters that a run has changed") {
+TEST_CASE("store: the paths of the parameters that one of these runs has changed") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
   NewRun run = new_run("1a");
   for (ParameterRow& parameter : run.parameters) parameter.changed = false;
-  store.create_run(run);
-  CHECK(store.changed_parameter_paths().empty());
+  const int64_t first = store.create_run(run);
+  CHECK(store.changed_parameter_paths({first}).empty());
   run.uid = new_run("2b").uid;
   run.parameters.front().changed = true;
-  store.create_run(run);
-  CHECK(store.changed_parameter_paths() == std::vector<std::string>{"optimizer.lr"});
+  const int64_t second = store.create_run(run);
+  CHECK(store.changed_parameter_paths({first, second}) == std::vector<std::string>{"optimizer.lr"});
+  CHECK(store.changed_parameter_paths({first}).empty());
   CHECK(store.parameter_paths().size() == 3);
 }

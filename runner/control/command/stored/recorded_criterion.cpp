@@ -25,7 +25,7 @@ Criterion criterion_of(const SweepPlan& plan) {
 Criterion recorded_criterion(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::string& sweep) {
   if (!sweep.empty()) return criterion_of(recorded_plan(store.find_sweep(sweep)));
-  const auto changed = store.changed_parameter_paths();
+  const auto changed = store.changed_parameter_paths(ids_of(runs));
   const auto is_changed = [&](const char* path) {
     return std::find(changed.begin(), changed.end(), path) != changed.end();
   };

@@ -405,9 +405,7 @@ ReportedRun reported_run(const Store& store, RunRow run) {
 }
 
 void read_parameters(const Store& store, std::vector<ReportedRun>& runs) {
-  std::vector<int64_t> ids;
-  for (const ReportedRun& reported : runs) ids.push_back(reported.run.id);
-  auto parameters = store.parameters(ids);
+  auto parameters = store.parameters(ids_of(runs));
   for (ReportedRun& reported : runs) reported.parameters = std::move(parameters[reported.run.id]);
 }
 
