@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/format_units.h"
+#include "base/hash.h"
 #include "base/suggest.h"
 #include "store/annotations.h"
 #include "store/attempts.h"
@@ -177,6 +178,18 @@ std::vector<RunRow> Store::runs(const std::string& name, const std::string& reci
     if (name.empty()) return selected("AND recipe_hash = ?", recipe_hash);
     if (recipe_hash.empty()) return selected("AND name = ?", name);
     return selected("AND name = ? AND recipe_hash = ?", name, recipe_hash);
+  });
+}
+
+std::vector<RunRow> Store::extended_runs(const std::string& name,
+                                         const std::string& recipe_hash) const {
+  return connection_->guarded("read", [&] {
+    return newest_first(select_runs(
+        *connection_,
+        "WHERE removed_ms IS NULL AND name = ? AND EXISTS (SELECT 1 FROM attempt_blob AS l "
+        "WHERE l.run = all_runs.run AND l.kind = 'recipe_hash' "
+        "AND l.blob = (SELECT id FROM blob WHERE hash = ?))",
+        name, hash_hex(recipe_hash)));
   });
 }
 

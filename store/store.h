@@ -68,6 +68,8 @@ class Store {
   // Newest first, by their start, without removed ones; `name` and `recipe_hash` filter when not
   // empty.
   std::vector<RunRow> runs(const std::string& name = "", const std::string& recipe_hash = "") const;
+  // Those of this name that ran this recipe before they were extended, newest first.
+  std::vector<RunRow> extended_runs(const std::string& name, const std::string& recipe_hash) const;
   std::vector<RunRow> removed_runs() const;
   // By "@last", "@best" (the best of all runs by the newest run's best_metric and best_goal), id,
   // uid or folder, name (all its runs, newest first), or the unique prefix of a uid or folder,

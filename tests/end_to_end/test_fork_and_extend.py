@@ -63,6 +63,25 @@ class Extend(LaterTraining):
         self.exprun("resume", "@last", "length=70 steps", "~steps")
         self.assertEqual(self.rows("SELECT steps, last_step, state, attempt FROM runs"), [(70, 70, "finished", 3)])
 
+    def test_the_recipe_of_a_run_that_was_extended_has_been_run(self):
+        self.exprun("tiny.toml", "steps=20")
+        name = self.newest().name
+        self.exprun("resume", "@last", "run.steps=50")
+        result = self.exprun("tiny.toml", "steps=20")
+        self.assertTrue(result.out.startswith(f"{name}: finished\n"), result.out)
+        self.assertEqual(result.err, f"exprun: nothing to do: {name}, the run of this recipe, was extended to 50 steps; --new trains the "
+                                     "recipe as written\n")
+        self.exprun("resume", "@last", "run.steps=80", "max_minutes=1e-6", code=75)
+        self.assertRegex(self.refused("tiny.toml", "steps=20", code=1),
+                         rf"exprun: error: launch: {name} is this recipe's run, extended to 80 steps, and it was preempted at step 5\d\n"
+                         rf"  exprun resume {name}   continues it from its newest checkpoint\n  --new   starts another run\n")
+        self.exprun("tiny.toml", "steps=20", "--new")
+        self.assertEqual(self.rows("SELECT steps FROM runs ORDER BY run"), [(80,), (20,)])
+        self.assertIn("nothing to do: this recipe has been run", self.exprun("tiny.toml", "steps=20").err)
+        self.exprun("rm", "@last")
+        self.exprun("sweep", "tiny.toml", "steps=20,21")
+        self.assertEqual(self.rows("SELECT steps FROM runs ORDER BY steps"), [(20,), (21,), (80,)])
+
     def test_a_schedule_that_decays_must_keep_the_rates_of_the_steps_so_far(self):
         self.exprun("tiny.toml", "steps=20", "schedule.type=cosine")
         name = self.newest().name

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/diagnostic.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
@@ -22,14 +23,21 @@
 namespace exprun {
 namespace {
 
-[[noreturn]] void refuse_running(const RunRow& run) {
-  throw Error("launch: " + run.folder + " is this recipe's run, and it " +
-              is_running(run, "--new starts another"));
+// "mine-1a2b3c4d is this recipe's run, and it ", of what follows.
+std::string run_of_recipe(const RunRow& run, const ResolvedRecipe& resolved) {
+  const bool is_extended = run.recipe_hash != resolved.hash();
+  return run.folder + " is this recipe's run" +
+         (is_extended ? ", extended to " + pluralize(run.steps, "step") : "") + ", and it ";
 }
 
-const char* what_happened(RunState state) {
-  if (state == RunState::failed) return "it failed";
-  return state == RunState::diverged ? "it diverged" : "it was pruned";
+[[noreturn]] void refuse_running(const RunRow& run, const ResolvedRecipe& resolved) {
+  throw Error("launch: " + run_of_recipe(run, resolved) + is_running(run, "--new starts another"));
+}
+
+std::string what_happened(RunState state) {
+  const bool by_itself =
+      state == RunState::failed || state == RunState::diverged || state == RunState::crashed;
+  return by_itself ? to_string(state) : std::string("was ") + to_string(state);
 }
 
 // The command that goes on with a run that ended like this one.
@@ -47,11 +55,11 @@ std::string next_command(const Store& store, const RunRow& run) {
   return "exprun resume " + run.folder + "   trains it again from the start: it has no checkpoint";
 }
 
-[[noreturn]] void refuse_ended(const Store& store, const RunRow& run) {
-  throw Error("launch: " + run.folder + " is this recipe's run, and " + what_happened(run.state) +
-              " at step " + std::to_string(run.last_step) +
-              (run.message.empty() ? "" : ": " + run.message) + "\n  " + next_command(store, run) +
-              "\n  --new   starts another run");
+[[noreturn]] void refuse_ended(const Store& store, const RunRow& run,
+                               const ResolvedRecipe& resolved) {
+  throw Error("launch: " + run_of_recipe(run, resolved) + what_happened(run.state) + " at step " +
+              std::to_string(run.last_step) + (run.message.empty() ? "" : ": " + run.message) +
+              "\n  " + next_command(store, run) + "\n  --new   starts another run");
 }
 
 // Tags are no part of what makes a recipe another: they are for the run that is there.
@@ -68,9 +76,9 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                  const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
-      refuse_running(launched.run);
+      refuse_running(launched.run, resolved);
     case Decision::refuse_ended:
-      refuse_ended(store, launched.run);
+      refuse_ended(store, launched.run, resolved);
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
       print(
@@ -79,7 +87,12 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
         log_warning(
             "the data that the recipe names is not what this run was trained on; --new trains on "
             "it");
-      log_info("nothing to do: this recipe has been run; --new runs it again");
+      log_info(launched.run.recipe_hash == resolved.hash()
+                   ? "nothing to do: this recipe has been run; --new runs it again"
+                   : "nothing to do: " + launched.run.folder +
+                         ", the run of this recipe, was extended to " +
+                         pluralize(launched.run.steps, "step") +
+                         "; --new trains the recipe as written");
       return {};
     case Decision::start_new:
     case Decision::continue_run:

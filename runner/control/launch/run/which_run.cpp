@@ -35,6 +35,33 @@ Decision decision_for(const RunRow& run) {
   return Decision::refuse_ended;
 }
 
+std::string name_of(const LaunchRequest& request) {
+  return request.resolved.section("run").get<std::string>("name");
+}
+
+// Those with the origin of what is to be launched.
+std::vector<RunRow> reconciled_runs(Store& store, std::vector<RunRow> runs,
+                                    const LaunchRequest& request) {
+  const std::string origin = request.origin ? to_json(*request.origin) : "";
+  std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
+  for (RunRow& run : runs) run = reconciled(store, run);
+  return present_first(store, std::move(runs));
+}
+
+// A recipe whose run was extended has been run: what comes of that run now is not the recipe's to
+// say, so it is shown, never continued. A sweep has trials of its own length.
+WhichRun extended_run(Store& store, const LaunchRequest& request) {
+  if (request.trial) return {};
+  auto runs = reconciled_runs(store, store.extended_runs(name_of(request), request.resolved.hash()),
+                              request);
+  if (runs.empty()) return {};
+  const RunState state = runs.front().state;
+  const Decision decision = state == RunState::running    ? Decision::refuse_running
+                            : state == RunState::finished ? Decision::show_result
+                                                          : Decision::refuse_ended;
+  return {decision, std::move(runs.front())};
+}
+
 }  // namespace
 
 bool needs_a_trainer(Decision decision) {
@@ -49,6 +76,7 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
 WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new) {
   const auto runs = runs_meant(store, request);
   const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
+  if (runs.empty() && !always_new) return extended_run(store, request);
   WhichRun which = which_run(runs, always_new || replaces);
   if (request.continues_pruned && which.run && which.run->state == RunState::pruned)
     which.decision = Decision::continue_run;
@@ -56,12 +84,7 @@ WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new) 
 }
 
 std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
-  const auto name = request.resolved.section("run").get<std::string>("name");
-  const std::string origin = request.origin ? to_json(*request.origin) : "";
-  std::vector<RunRow> runs = store.runs(name, request.resolved.hash());
-  std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
-  for (RunRow& run : runs) run = reconciled(store, run);
-  return present_first(store, std::move(runs));
+  return reconciled_runs(store, store.runs(name_of(request), request.resolved.hash()), request);
 }
 
 std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs) {

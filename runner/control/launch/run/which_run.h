@@ -17,7 +17,8 @@ enum class Decision {
                  // have failed before a step
   show_result,   // it is finished
   refuse_running,
-  refuse_ended,  // it failed in training, diverged or was pruned: only the user knows what to do
+  refuse_ended,  // it failed in training, diverged or was pruned: only the user knows what to do;
+                 // or it was extended, and ended before its last step
 };
 
 bool needs_a_trainer(Decision decision);
@@ -37,7 +38,8 @@ struct WhichRun {
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 
 // The same of what is to be launched, with what it says of the run: `instead_of`,
-// `continues_pruned`.
+// `continues_pruned`. Where no run has this hash, one that had it before it was extended is meant,
+// and never continued: it has another recipe now.
 WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new);
 
 // Runs of the name, the hash and the origin of what is to be launched, reconciled, newest first: a
