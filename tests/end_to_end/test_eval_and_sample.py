@@ -7,7 +7,7 @@ import time
 import unittest
 from unittest import mock
 
-from byte_level import write_chat_tokenizer
+from byte_level import tokenizer_json, write_chat_tokenizer
 from support import ROOT, TIMEOUT, TINY, ExprunTest, children, flip_a_bit
 
 LINES = "".join(
@@ -265,12 +265,21 @@ class EvalAndSample(ExprunTest):
         for prompt in (), ("--prompt", "7"):
             self.assertEqual(self.exprun("sample", "shards", *prompt, code=2).err,
                              "exprun: error: sample: the data of shards has no tokenizer, so nothing says which text its tokens stand for; give "
-                             "the tokenizer that made them: --tokenizer PATH, a tokenizer.json, or the folder or file of a vocabulary\n")
+                             "the tokenizer that made them: --tokenizer PATH, a tokenizer.json, or a vocabulary file or its folder\n")
         text = self.exprun("sample", "shards", "--tokenizer", "words", "--prompt=7 little", "tokens=3").out
         self.assertTrue(text.startswith("7 little"), text)
         self.exprun("shards.toml", "vocab_size=261", "steps=2", "name=narrow")
         said = self.exprun("sample", "narrow", "--tokenizer", "words", code=2).err
         self.assertIn("'vocab_size' must be >= 262, the size of the dataset's vocabulary", said)
+        for name, more, misfit in (("bytes", {}, "256 tokens, fewer than the 262 of the data of shards"),
+                                   ("wide", {f"{n}": 256 + n for n in range(10, 30)}, "286 tokens, more than the 262 of the model of shards")):
+            (self.folder / name).mkdir()
+            (self.folder / name / "tokenizer.json").write_text(tokenizer_json(more))
+            for words in ("sample", "shards", "--prompt=7"), perplexity:
+                said = self.exprun(*words, "--tokenizer", name, code=2).err
+                self.assertRegex(said, f"^exprun: error: {words[0]}: --tokenizer '{self.folder.resolve()}/{name}' has {misfit}, which was "
+                                       "trained with another tokenizer; give that one: --tokenizer ")
+        self.assertEqual(self.exprun("sample", "shards", "--prompt=7 little", "tokens=3", *said.split("give that one: ")[1].split()).out, text)
 
     def test_a_damaged_description_of_the_data_is_named(self):
         file = self.run_folder() / "data.json"

@@ -88,8 +88,8 @@ void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe) {
   if (text_at(recipe.root(), "dataset.tokenizer") != "none") return;
   throw Error("sample: the data of " + word +
                   " has no tokenizer, so nothing says which text its tokens stand for; give the "
-                  "tokenizer that made them: --tokenizer PATH, a tokenizer.json, or the folder or "
-                  "file of a vocabulary",
+                  "tokenizer that made them: --tokenizer PATH, " +
+                  kTokenizerForms,
               ExitCode::bad_recipe);
 }
 

@@ -5,15 +5,47 @@
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
 #include "base/files/file.h"
+#include "base/format_units.h"
+#include "base/log.h"
+#include "base/strings.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/fetch/catalogue.h"
+#include "control/data/prepare_shards.h"
+#include "control/data/prepared_set.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/weights/huggingface_model.h"
+#include "recipe/quantities.h"
+#include "recipe/resolved.h"
 #include "recipe/toml/write.h"
 #include "text/bpe/bpe_vocabulary.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
+namespace {
+
+// How many tokens the shards of a run need a tokenizer to have; nothing where they are gone.
+DatasetInfo vocabulary_of(const PreparedData& shards, const ResolvedRecipe& recipe) try {
+  DatasetInfo info;
+  add_vocabulary(recipe, shards, info);
+  return info;
+} catch (const RecipeError& error) {
+  log(LogLevel::debug, error.what());
+  return {};
+}
+
+// The option with the tokenizer that made the shards, where what lies beside them tells of its
+// files.
+std::string option_beside(const PreparedData& shards) try {
+  for (const std::filesystem::path& folder : folders_of(shards))
+    if (const auto tokenizer = load_set(folder).tokenizer; tokenizer.contains("vocabulary"))
+      return ": --tokenizer " + shell_quoted(tokenizer["vocabulary"].get<std::string>());
+  return "";
+} catch (const Error& error) {
+  log(LogLevel::debug, error.what());
+  return "";
+}
+
+}  // namespace
 
 WeightsArgument::WeightsArgument(const std::string& command, const std::string& word,
                                  const std::string& step, const std::string& tokenizer,
@@ -70,16 +102,42 @@ void WeightsArgument::require_no_tokenizer() const {
                 ExitCode::bad_recipe);
 }
 
+void WeightsArgument::require_that_of_model(const Tokenizer& given) const {
+  const ResolvedRecipe resolved = try_resolve(recipe({})).recipe;
+  const PreparedData data =
+      run_ ? PreparedData::load(globals_.store.run(run_->folder).data()) : PreparedData();
+  const DatasetInfo tokens = run_ ? vocabulary_of(data, resolved) : DatasetInfo();
+  const int64_t size = given.vocab_size();
+  const auto described = tokens.described_vocab_size;
+  if (size == described) return;
+  const auto needed = described ? described : tokens.least_vocab_size;
+  const auto of_model = integer_at(resolved.root(), "model.vocab_size");
+  std::string misfit;
+  if (of_model && size > *of_model)
+    misfit = "more than the " + with_thousands(*of_model) + " of the model of ";
+  else if (needed && size < *needed)
+    misfit = "fewer than the " + with_thousands(*needed) + " of the data of ";
+  else
+    return;
+  throw Error(command_ + ": --tokenizer '" + tokenizer_.string() + "' has " +
+                  pluralize(size, "token") + ", " + misfit + word_ +
+                  ", which was trained with another tokenizer; give that one" + option_beside(data),
+              ExitCode::bad_recipe);
+}
+
 const Tokenizer* WeightsArgument::tokenizer() {
   if (loaded_) return loaded_.get();
   if (!tokenizer_.empty() && !path_exists(tokenizer_))
     throw Error(command_ + ": there is no file or folder '" + tokenizer_.string() +
-                    "'; --tokenizer takes a tokenizer.json, or a vocabulary file or its folder",
+                    "'; --tokenizer takes " + kTokenizerForms,
                 ExitCode::bad_recipe);
-  if (!tokenizer_.empty())
-    loaded_ = load_vocabulary(tokenizer_);
-  else if (const auto own = run_ ? std::nullopt : tokenizer_of(word_))
+  if (!tokenizer_.empty()) {
+    auto given = load_vocabulary(tokenizer_);
+    require_that_of_model(*given);
+    loaded_ = std::move(given);
+  } else if (const auto own = run_ ? std::nullopt : tokenizer_of(word_)) {
     loaded_ = load_vocabulary(*own);
+  }
   return loaded_.get();
 }
 

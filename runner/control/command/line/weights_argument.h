@@ -18,9 +18,10 @@ namespace exprun {
 // Of the word and of the option, for help.
 inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last or @best), a checkpoint or a HuggingFace folder";
-inline constexpr const char* kTokenizerHelp =
-    "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: a "
-    "tokenizer.json, or a vocabulary file or its folder";
+inline const std::string kTokenizerForms = "a tokenizer.json, or a vocabulary file or its folder";
+inline const std::string kTokenizerHelp =
+    "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: " +
+    kTokenizerForms;
 
 class WeightsArgument {
  public:
@@ -46,6 +47,9 @@ class WeightsArgument {
  private:
   // Its recipe's data have none: they are shards of tokens.
   void require_no_tokenizer() const;
+
+  // Throws Error where their sizes tell that the model was trained with another one.
+  void require_that_of_model(const Tokenizer& given) const;
 
   // The one that is given, or the folder's; null where its data have one, or there is none. Throws
   // Error.
