@@ -1,8 +1,11 @@
 """A run is looked at after its end: `exprun eval` and `exprun sample` on its newest checkpoint."""
+import array
 import json
 import os
 import pathlib
+import pickle
 import shutil
+import subprocess
 import time
 import unittest
 from unittest import mock
@@ -280,6 +283,30 @@ class EvalAndSample(ExprunTest):
                 self.assertRegex(said, f"^exprun: error: {words[0]}: --tokenizer '{self.folder.resolve()}/{name}' has {misfit}, which was "
                                        "trained with another tokenizer; give that one: --tokenizer ")
         self.assertEqual(self.exprun("sample", "shards", "--prompt=7 little", "tokens=3", *said.split("give that one: ")[1].split()).out, text)
+
+    def test_the_characters_of_nanogpts_data_become_a_tokenizer(self):
+        folder = self.folder / "nanoGPT's"
+        folder.mkdir()
+        text = (self.folder / "text.txt").read_text()
+        stoi = {character: number for number, character in enumerate(sorted(set(text)))}
+        meta = {"vocab_size": len(stoi), "itos": {number: character for character, number in stoi.items()}, "stoi": stoi}
+        (folder / "meta.pkl").write_bytes(pickle.dumps(meta))
+        for name in "train.bin", "val.bin":
+            (folder / name).write_bytes(array.array("H", [stoi[character] for character in text]).tobytes())
+        self.write("nano.toml", TINY.replace('type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\n'
+                                             f'format = "raw_uint16"\ntrain = "{folder.name}/train.bin"\n'
+                                             f'validation = "{folder.name}/val.bin"'))
+        self.exprun("nano.toml", f"vocab_size={len(stoi)}", "steps=2")
+        sample = ("sample", "@last", "--prompt=7 little", "tokens=20")
+        commands = {self.exprun(*sample, *tokenizer, code=code).err.split("\n", 1)[1]
+                    for code, *tokenizer in ((2,), (1, "--tokenizer", folder), (1, "--tokenizer", folder / "meta.pkl"))}
+        self.assertEqual(len(commands), 1, commands)
+        subprocess.run(commands.pop(), shell=True, check=True, timeout=TIMEOUT)
+        written = self.exprun(*sample, "--tokenizer", folder).out
+        self.assertTrue(written.startswith("7 little") and set(written) <= set(stoi), written)
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}}))
+        self.assertIn(f"has 2 tokens, fewer than the {len(stoi)} of the data of @last, which was trained with another tokenizer; give that one\n",
+                      self.exprun(*sample, "--tokenizer", folder, code=2).err)
 
     def test_a_damaged_description_of_the_data_is_named(self):
         file = self.run_folder() / "data.json"

@@ -22,7 +22,9 @@
 #include "control/command/line/weights_argument.h"
 #include "control/command/sample_mistakes.h"
 #include "control/command/sample_prompts.h"
+#include "control/data/prepared_set.h"
 #include "control/launch/prepared_launch.h"
+#include "control/launch/run/run_data.h"
 #include "control/launch/run_device.h"
 #include "control/launch/weights/huggingface_model.h"
 #include "control/report/standard_output.h"
@@ -35,6 +37,7 @@
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
 #include "text/example_template.h"
+#include "text/pickled_vocabulary.h"
 
 namespace exprun {
 namespace {
@@ -83,13 +86,22 @@ class TextPrinter {
   std::string prompt_;
 };
 
+// What nanoGPT has left beside tokens, which says what they stand for.
+std::string advice_on_pickle(const PreparedData& data) {
+  for (const std::filesystem::path& folder : folders_of(data))
+    if (const auto pickle = pickled_vocabulary(folder))
+      return "; " + how_to_convert_pickle(*pickle);
+  return "";
+}
+
 // Throws Error where the run was trained on tokens of which nothing says what they stand for.
-void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe) {
+void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe,
+                       const std::optional<PreparedData>& data) {
   if (text_at(recipe.root(), "dataset.tokenizer") != "none") return;
   throw Error("sample: the data of " + word +
                   " has no tokenizer, so nothing says which text its tokens stand for; give the "
                   "tokenizer that made them: --tokenizer PATH, " +
-                  kTokenizerForms,
+                  kTokenizerForms + (data ? advice_on_pickle(*data) : ""),
               ExitCode::bad_recipe);
 }
 
@@ -313,7 +325,8 @@ int run_sample(const Words& words, const Globals& globals) {
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
   const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
-  require_tokenizer(word, base);
+  const auto& run = weights.run();
+  require_tokenizer(word, base, run ? data_of_run(globals.store.run(run->folder)) : std::nullopt);
   const bool asks_anew = !options.empty() || !file.empty();
   const Prompting prompting = prompting_of(weights, base, changes, asks_anew, instruction);
   std::vector<GivenPrompt> prompts = prompts_of_options(options);

@@ -6,6 +6,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "text/bpe/vocabulary_readers.h"
+#include "text/pickled_vocabulary.h"
 
 namespace exprun {
 namespace {
@@ -18,6 +19,11 @@ struct Pair {
 };
 constexpr Pair kPairs[] = {{"vocab.bpe", "encoder.json"}, {"merges.txt", "vocab.json"}};
 
+void refuse_pickle(const fs::path& path) {
+  if (const auto pickle = pickled_vocabulary(path))
+    throw Error("tokenizer: " + how_to_convert_pickle(*pickle));
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::error_code error;
   for (const Pair& pair : kPairs)
@@ -27,6 +33,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == ".tiktoken") return {entry.path()};
   if (error) throw file_error("list folder", folder, error.value());
+  refuse_pickle(folder);
   throw Error("tokenizer: '" + folder.string() +
               "' contains no vocabulary: neither vocab.bpe with encoder.json, nor merges.txt with "
               "vocab.json, nor tokenizer.json, nor a .tiktoken file");
@@ -34,6 +41,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 // A file of a pair stands for both.
 std::vector<fs::path> files_with(const fs::path& file) {
+  refuse_pickle(file);
   for (const Pair& pair : kPairs) {
     if (file.filename() != pair.merges && file.filename() != pair.ids) continue;
     const fs::path folder = file.parent_path();
