@@ -29,12 +29,19 @@ Diagnostic too_many_ranks(const Table& root, double of_rank, const AvailableMemo
                           const std::string& has) {
   const auto fit = static_cast<int64_t>(available.bytes / of_rank);
   const bool divides = text_at(root, "parallelism.strategy") == "zero1";
-  return warning(
+  return lack(
       place_of(root, "parallelism.world_size"),
       std::to_string(available.ranks) + " ranks take about " + binary_bytes(of_rank) + " each" +
           has,
       (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
           (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
+}
+
+// Of a model that could compute activations anew instead of keeping them.
+std::string with_recomputation(const ResolvedRecipe& recipe) {
+  const Value* const recomputes = recipe.find("model.checkpoint_activations");
+  const bool could = recomputes && recomputes->as<bool>() && !*recomputes->as<bool>();
+  return could ? ", and so does model.checkpoint_activations = true" : "";
 }
 
 }  // namespace
@@ -49,16 +56,17 @@ Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& p
   if (of_rank <= available.bytes) return {too_many_ranks(root, of_rank, available, has)};
   const std::string whose = available.ranks > 1 ? " of one rank" : "";
   if (planned.of_model > available.bytes)
-    return {warning(place_of(root, "model.type"),
-                    "weights, gradients and optimizer" + whose + " take " +
-                        binary_bytes(planned.of_model) + has,
-                    "use a smaller model")};
+    return {lack(place_of(root, "model.type"),
+                 "weights, gradients and optimizer" + whose + " take " +
+                     binary_bytes(planned.of_model) + has,
+                 "use a smaller model")};
   const bool single = integer_at(root, "batch.micro_batch") == 1;
-  return {warning(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
-                  (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +
-                      binary_bytes(of_rank) + has,
-                  single ? "shorter sequences take less memory"
-                         : "fewer sequences in a micro-batch take less memory")};
+  return {lack(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
+               (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +
+                   binary_bytes(of_rank) + has,
+               (single ? "shorter sequences take less memory"
+                       : "fewer sequences in a micro-batch take less memory") +
+                   with_recomputation(recipe))};
 }
 
 }  // namespace exprun

@@ -1,6 +1,6 @@
 // Whether a machine has room for a run: disk for its checkpoints, memory for its ranks. `exprun
-// check` warns of both; a run that starts is stopped by the first, which would let it train for
-// hours and fail to save, and warned of the second.
+// check` warns of both; a run that starts is stopped by them, which would let it train for hours
+// and fail to save, or end it without a word.
 #pragma once
 
 #include <cstdint>

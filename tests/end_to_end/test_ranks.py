@@ -154,7 +154,7 @@ class Ranks(ExprunTest):
         self.assertEqual(result.code, 1)
         ((state, message),) = self.rows("SELECT state, message FROM runs")
         self.assertEqual(state, "failed")
-        self.assertRegex(message, f"^rank {rank}: memory: .*; lower batch.micro_batch or the model's size$")
+        self.assertRegex(message, f"^rank {rank}: memory: .*; lower batch.micro_batch or the model's size, or set ")
         self.assert_gone()
 
     def test_a_rank_that_has_no_memory_ends_all_and_is_named(self):

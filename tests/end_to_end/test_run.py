@@ -174,6 +174,16 @@ class Run(ExprunTest):
         self.assertIn("tiny.toml: no mistakes, but a run would not start here (--strict makes that an error)\n", checked.out)
         self.exprun("tiny.toml", "compute=tf32", "device=cpu", code=2)
 
+    def test_a_run_that_needs_more_memory_than_there_is_does_not_start(self):
+        for words, message in ((("hidden_size=1000000",), "tiny.toml:8:8: {}: weights, gradients and optimizer take "),
+                               (("sequences=1000000000", "micro_batch=1000000000"), ":19: {}: the run takes about ")):
+            with self.subTest(words=words):
+                checked = self.exprun("check", "tiny.toml", *words)
+                self.assertIn(message.format("warning").replace(":19:", ":13:"), checked.err)
+                self.assertIn("tiny.toml: no mistakes, but a run would not start here (", checked.out)
+                self.assertIn(message.format("error"), self.exprun("tiny.toml", *words, code=2).err)
+        self.assertEqual(self.rows("SELECT DISTINCT state, last_step FROM runs"), [("failed", 0)])
+
     def test_weights_to_begin_with_that_are_not_there_stop_a_run_before_it_begins(self):
         self.exprun("tiny.toml", "steps=2")
         run = self.run_folder()

@@ -120,7 +120,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   if (report.plan.is_null()) return;
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
-  report.add(memory_problems(recipe, planned_memory(report.plan)));
+  report.add_lacking(memory_problems(recipe, planned_memory(report.plan)));
   report.add_lacking(
       checkpoint_space_problems(recipe, {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
                                          report.plan.at("checkpoints").get<int64_t>(),
@@ -296,8 +296,9 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--strict", options.strict, "treat warnings as errors")
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
-          "If this machine lacks something (data, cores, GPUs, number formats, disk space), check "
-          "only warns; it tells you if a run would not start here. The plan includes a time "
+          "If this machine lacks something (data, cores, GPUs, number formats, memory, disk "
+          "space), check only warns; it tells you if a run would not start here. The plan includes "
+          "a time "
           "estimate if an earlier run of a similar model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")

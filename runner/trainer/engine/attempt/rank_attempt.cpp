@@ -112,15 +112,15 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const NumericEnvironment
 }
 
 // Before memory is taken: a system that has none left may end the run without a word.
-void warn_of_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::Device device,
+void require_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::Device device,
                     const CoreShare& share, int ranks) {
   const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe));
   const auto activations = static_cast<double>(plan.activations);
-  const Diagnostics found =
+  Diagnostics problems =
       memory_problems(recipe, {static_cast<double>(plan.sum()) - activations, activations},
                       {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
                        device.is_cpu() ? (ranks + share.machines - 1) / share.machines : 1});
-  show_diagnostics(found);
+  if (!problems.empty()) throw RecipeError(std::move(problems));
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   choose_kernels(recipe_, state_);
   environment_ = numeric_environment();
   warn_of_what_is_slow(recipe_, environment_, device_, share_.cores);
-  warn_of_memory(recipe_, shapes, device_, share_, world_size);
+  require_memory(recipe_, shapes, device_, share_, world_size);
   pipeline_.emplace(
       build_pipeline(recipe_, hand_over.data, connected(recipe_, rendezvous, device_), device_));
   for (const std::string& line : start_summary(*pipeline_, hand_over.data, environment_))
