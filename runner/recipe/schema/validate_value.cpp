@@ -180,11 +180,13 @@ void check_items(const std::string& key, const Schema& schema, const Array& arra
                  Diagnostics& diagnostics) {
   const auto items = schema.find("items");
   if (items == schema.end()) return;
-  for (size_t i = 0; i < array.size(); ++i)
+  for (size_t i = 0; i < array.size(); ++i) {
+    const std::string element = key + '[' + std::to_string(i) + ']';
     if (!items->is_array())
-      validate_value(key, *items, array[i], diagnostics);
+      validate_value(element, *items, array[i], diagnostics);
     else if (i < items->size())
-      validate_value(key, (*items)[i], array[i], diagnostics);
+      validate_value(element, (*items)[i], array[i], diagnostics);
+  }
 }
 
 void check_members(const std::string& key, const Schema& schema, const Value& table,
