@@ -213,6 +213,8 @@ class Background(ExprunTest):
             self.assertEqual(self.exprun("stop", name, "--lost", code=1).err,
                              f"exprun: error: stop: {name} is not lost: a process holds its lock, "
                              f"{self.folder.resolve()}/runs/{name}/run.lock\n")
+        self.assertEqual(self.exprun("stop", name, "--lost", "--no-wait", code=2).err,
+                         "exprun: error: stop: --lost waits for no end; leave out --no-wait\n")
         ((step,),) = self.rows("SELECT last_step FROM runs")
         self.assertEqual(self.exprun("stop", name, "--lost").err,
                          f"exprun: {name} is recorded as crashed at step {step}; exprun resume {name} continues it\n")

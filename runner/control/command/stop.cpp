@@ -184,6 +184,8 @@ int run_stop(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   if (lost && (all || references.empty()))
     throw Error("stop: say which runs are lost, by name", ExitCode::bad_recipe);
+  if (lost && no_wait)
+    throw Error("stop: --lost waits for no end; leave out --no-wait", ExitCode::bad_recipe);
   if (references.empty() != all)
     throw Error(all ? "stop: --all leaves no run to name" : "stop: say which run, or --all",
                 ExitCode::bad_recipe);
