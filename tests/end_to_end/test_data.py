@@ -291,8 +291,8 @@ class Data(unittest.TestCase):
         self.assertEqual(said, "llama3.bin: token shard: 'llama3.bin' is truncated: its header says 2 tokens, which "
                                "is 1032 bytes, but it has 1027; download or create it again\n"
                                "empty.bin: token shard: 'empty.bin' is empty; download or create it again\n"
-                               "nanogpt.bin: does not begin with a shard's header; if it contains only uint16 tokens, "
-                               "verify it with --format raw_uint16\n"
+                               "nanogpt.bin: does not begin with a shard's header; if it contains only uint16 tokens, as nanoGPT "
+                               "writes them, they are 3, the largest 7: verify it with --format raw_uint16\n"
                                "exprun: error: data: 'nothing.bin' does not exist\n")
         self.assertIn("nothing says which tokenizer made 'nanogpt.bin'", self.data("head", "nanogpt.bin", code=2))
 
@@ -415,7 +415,7 @@ class Data(unittest.TestCase):
         said = self.data("verify", "page.html", "odd.bin", "short.bin", code=1)
         said += self.data("verify", "page.html", "odd.bin", "short.bin", "--format", "raw_uint16", code=1)
         self.assertNotIn("format =", said)
-        self.assertIn("odd.bin: does not begin with a shard's header; if it", said)
+        self.assertIn("odd.bin: does not begin with a shard's header; token shard: 'odd.bin' has an odd number of bytes (3), ", said)
         self.assertIn("short.bin: begins with a shard's header; verify it with --format auto\n", said)
 
     def test_what_verify_finds_can_be_read_by_a_script(self):
@@ -570,11 +570,16 @@ class Data(unittest.TestCase):
         shard = (made / "train_000000.bin").read_bytes()
         (self.folder / "zeroed.bin").write_bytes(b"\0" + shard[1:])
         (self.folder / "whole.bin").write_bytes(shard)
-        remedy = "does not begin with a shard's header; if it contains only uint16 tokens, verify it with --format raw_uint16"
         for name in "page.html", "tokens.bin", "zeroed.bin":
-            self.assertEqual(self.data("verify", name, code=1), f"{name}: {remedy}\n")
+            self.assertRegex(self.data("verify", name, code=1),
+                             f"^{name}: does not begin with a shard's header; if it contains only uint16 tokens, .*: verify it with "
+                             "--format raw_uint16\n$")
+        (self.folder / "long.txt").write_text("not found " * 99)
+        self.assertIn("long.txt: does not begin with a shard's header; data: 'long.txt' is text, not tokens; ",
+                      self.data("verify", "long.txt", code=1))
         self.assertEqual(self.data("verify", "tokens.bin", "--format", "raw_uint16"),
-                         "tokens.bin: good: 3 tokens, raw uint16, no header\n")
+                         "tokens.bin: good: 3 tokens, raw uint16, no header; the largest is 7, and there is no vocabulary to compare it "
+                         "with\n")
         self.assertIn("begins with a shard's header", self.data("verify", "whole.bin", "--format=raw_uint16", code=1))
         self.assertEqual(self.data("verify", "tokens.bin", "--format", "raw", code=2),
                          "exprun: error: data verify: --format takes auto or raw_uint16, not 'raw'\n")

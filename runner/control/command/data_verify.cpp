@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -26,26 +27,40 @@ struct Finding {
   std::string text;
 };
 
+// Of a file without a header, which may be anything: what it would be as tokens alone.
+std::string as_raw_tokens(const fs::path& file) try {
+  const TokenShard raw = recognise_shard(file).shard;
+  return "if it contains only uint16 tokens, as nanoGPT writes them, they are " +
+         with_thousands(raw.tokens) + ", the largest " +
+         std::to_string(largest_token(raw, raw.tokens)) + ": verify it with --format raw_uint16";
+} catch (const Error& error) {
+  return error.what();
+}
+
 // What it holds, whatever a manifest says.
 Finding finding_on_contents(const ListedShard& listed, ShardFormat format) try {
   const bool has_header = begins_as_shard(listed.file);
   if (has_header && format == ShardFormat::raw_uint16)
     return {false, "begins with a shard's header; verify it with --format auto"};
   if (!has_header && format == ShardFormat::with_header)
-    return {false,
-            "does not begin with a shard's header; if it contains only uint16 tokens, verify "
-            "it with --format raw_uint16"};
+    return {false, "does not begin with a shard's header; " + as_raw_tokens(listed.file)};
   const TokenShard shard = inspect_shard(listed.file, format);
   if (shard.tokens == 0) return {false, "holds no token; download or create it again"};
   const auto counts = count_tokens(shard);
+  const std::string largest = std::to_string(counts.size() - 1);
   const std::optional<PreparedData>& set = listed.folder->set;
-  if (set && set->vocab_size && static_cast<int64_t>(counts.size()) > *set->vocab_size)
-    return {false, "token " + std::to_string(counts.size() - 1) + " is not in the vocabulary of " +
-                       std::to_string(*set->vocab_size)};
+  const auto vocabulary = set ? set->vocab_size : std::nullopt;
+  if (vocabulary && static_cast<int64_t>(counts.size()) > *vocabulary)
+    return {false,
+            "token " + largest + " is not in the vocabulary of " + std::to_string(*vocabulary)};
   const std::string bits = std::to_string(8 * shard.token_bytes);
-  return {true, "good: " + pluralize(shard.tokens, "token") + ", " +
-                    (has_header ? "uint" + bits + " behind a header"
-                                : "raw uint" + bits + ", no header")};
+  return {
+      true,
+      "good: " + pluralize(shard.tokens, "token") + ", " +
+          (has_header ? "uint" + bits + " behind a header" : "raw uint" + bits + ", no header") +
+          (has_header || vocabulary ? ""
+                                    : "; the largest is " + largest +
+                                          ", and there is no vocabulary to compare it with")};
 } catch (const Error& error) {
   return {false, error.what()};
 }
