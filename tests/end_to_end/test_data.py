@@ -65,6 +65,20 @@ class Data(unittest.TestCase):
         self.data("prepare", "path=a.jsonl", "validation_every=2", "--out", "made")
         self.assertEqual((self.folder / "made/train_000000.bin").stat().st_mtime_ns, before)
 
+    def test_quiet_prints_nothing_but_what_a_script_asks_for(self):
+        (self.folder / "a.txt").write_text("hello world")
+        self.assertEqual(self.data("prepare", "-q", "path=a.txt", "--out", "made"), "")
+        self.assertIn("fingerprint", self.data("prepare", "-q", "path=a.txt", "--out", "made", "--json"))
+
+    def test_what_is_wrong_without_a_recipe_has_a_place_only_in_what_was_typed(self):
+        self.assertTrue(self.data("prepare", "tokenizer=byte", code=2).startswith(
+            "exprun data prepare: error: [dataset] needs 'path'\n    files to read: "))
+        (self.folder / "a.txt").write_text("hello world")
+        self.assertRegex(self.data("prepare", "path=a.txt", "tokenizer=gpt2", code=2),
+                         "^exprun data prepare: error: file: cannot open 'data/gpt2_tokenizer': .*\n"
+                         "    get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer\n$")
+        self.assertTrue(self.data("prepare", "path=b.txt", code=2).startswith("<override 1>:1:14: error: 'b.txt' does not exist\n"))
+
     def test_standard_input(self):
         said = self.data("prepare", "path=-", "validation_fraction=0.0", "--out", "made", text=b"hello")
         self.assertIn("train       5 tokens", said)

@@ -1,5 +1,7 @@
 // exprun data prepare RECIPE|key=value...
 #include <nlohmann/json.hpp>
+#include <ranges>
+#include <utility>
 
 #include "base/diagnostic.h"
 #include "control/command/data.h"
@@ -23,10 +25,20 @@ constexpr const char* kAround =
     "num_heads = 1\nhidden_size = 1\ncontext_length = 1\nvocab_size = 1000000000\n[batch]\n"
     "sequences = 1\n[optimizer]\ntype = \"adamw\"\nlr = 1.0\n[evaluation]\n";
 
+constexpr const char* kNameOfAround = "exprun data prepare";
+
 RecipeText around(const Words& overrides) {
-  RecipeText text{{std::make_shared<SourceFile>(SourceFile{"exprun data prepare", kAround})}, {}};
+  RecipeText text{{std::make_shared<SourceFile>(SourceFile{kNameOfAround, kAround})}, {}};
   text.type(overrides);
   return text;
+}
+
+// Nobody has written it: what is wrong there is said of the command, without a line.
+RecipeError without_lines_around(const RecipeError& error) {
+  Diagnostics diagnostics = error.diagnostics();
+  for (SourceSpan& where : diagnostics | std::views::transform(&Diagnostic::where))
+    if (where && where.file->name == kNameOfAround) where = {where.file, 0, 0, 0};
+  return RecipeError(std::move(diagnostics));
 }
 
 ResolvedRecipe recipe_of(Words words) {
@@ -51,6 +63,19 @@ std::string plain(const PreparedData& data) {
   if (!data.train.empty())
     text = std::filesystem::path(data.train[0].path).parent_path().string() + '\n';
   return text + split_lines(data);
+}
+
+PreparedData prepared(const Words& what, PrepareOptions options, const StoreFolder& store) try {
+  const ResolvedRecipe recipe = recipe_of(what);
+  const Section dataset = recipe.section("dataset");
+  if (!is_made_of_text(dataset.type()))
+    throw dataset.error("type", "the data is already in token shards",
+                        "there is nothing to prepare");
+  options.libtorch = libtorch_folder();
+  warn_of_sources(recipe, options.libtorch);
+  return prepare_text(dataset, *recipe.find("dataset")->as<Table>(), store.data(), options);
+} catch (const RecipeError& error) {
+  throw without_lines_around(error);
 }
 
 }  // namespace
@@ -92,19 +117,14 @@ int run_data_prepare(const Words& words, const Globals& globals) {
     throw Error("data prepare: --threads takes 1 to " + std::to_string(kMostThreads) +
                     ", or 0 for all cores",
                 ExitCode::bad_recipe);
-  const ResolvedRecipe recipe = recipe_of(what);
-  const Section dataset = recipe.section("dataset");
-  if (!is_made_of_text(dataset.type()))
-    throw dataset.error("type", "the data is already in token shards",
-                        "there is nothing to prepare");
   PrepareOptions options;
-  options.libtorch = libtorch_folder();
   options.threads = static_cast<size_t>(threads);
   options.folder = out;
-  warn_of_sources(recipe, options.libtorch);
-  const PreparedData data =
-      prepare_text(dataset, *recipe.find("dataset")->as<Table>(), globals.store.data(), options);
-  print(json ? data.to_json(NotUtf8::replaced) : plain(data));
+  const PreparedData data = prepared(what, std::move(options), globals.store);
+  if (json)
+    print(data.to_json(NotUtf8::replaced));
+  else if (globals.level != LogLevel::warning)
+    print(plain(data));
   return 0;
 }
 
