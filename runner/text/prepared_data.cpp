@@ -20,11 +20,13 @@ using nlohmann::json;
 
 json shards_to_json(const std::vector<TokenShard>& shards) {
   json list = json::array();
-  for (const TokenShard& shard : shards)
+  for (const TokenShard& shard : shards) {
     list.push_back({{"path", shard.path},
                     {"tokens", shard.tokens},
                     {"first_byte", shard.first_byte},
                     {"token_bytes", shard.token_bytes}});
+    if (!shard.content.empty()) list.back()["content"] = shard.content;
+  }
   return list;
 }
 
@@ -32,8 +34,8 @@ std::vector<TokenShard> shards_from_json(const json& list) {
   std::vector<TokenShard> shards;
   for (const json& shard : list)
     shards.push_back({shard.at("path").get<std::string>(), shard.at("tokens").get<int64_t>(),
-                      shard.at("first_byte").get<int64_t>(),
-                      shard.value("token_bytes", int64_t{2})});
+                      shard.at("first_byte").get<int64_t>(), shard.value("token_bytes", int64_t{2}),
+                      shard.value("content", "")});
   return shards;
 }
 

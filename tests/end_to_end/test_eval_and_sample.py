@@ -231,12 +231,44 @@ class EvalAndSample(ExprunTest):
         shutil.copy(shard, self.folder / "made/train_000009.bin")  # which the glob matches, too
         self.assertEqual(self.exprun("eval", "@last").out, value)
         self.assertEqual(self.exprun("eval", "@last").err, "exprun: eval: recorded eval/val/loss\n")
-        flip_a_bit(shard)
+        flip_a_bit(shard)  # of the tokens that are only trained on
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        for file in self.folder.glob("made/train_*"):
+            file.unlink()
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        validation = self.folder / "made/validation_000000.bin"
+        flip_a_bit(validation)
         said = self.exprun("eval", "@last", code=2).err
-        self.assertRegex(said, r"^shards\.toml:\d+:9: error: token shard: 'made/train_000001\.bin' has other content than the manifest says; ")
-        shard.unlink()
-        self.assertRegex(self.exprun("eval", "@last", code=1).err, r"^exprun: error: data: the data of tiny-\w+ has changed since it began "
-                         rf"\(fingerprint \w+, now \w+; {shard} is gone; .*made/train_000009\.bin is new\), or .*; bring the old data back\n$")
+        self.assertRegex(said, r"^shards\.toml:\d+:14: error: token shard: 'made/validation_000000\.bin' has other content than the manifest says; ")
+        (self.folder / "made/MANIFEST.json").unlink()
+        self.assertEqual(self.exprun("eval", "@last", code=1).err, "exprun: error: data: made/validation_000000.bin is not what the run was "
+                         "validated on; bring the old data back\n")
+        validation.unlink()
+        self.assertRegex(self.exprun("eval", "@last", code=2).err, r"^shards\.toml:\d+:14: error: no file matches 'made/validation_\*\.bin'")
+
+    def test_of_data_that_were_copied_the_validation_shards_are_enough(self):
+        before, now = self.folder / "before", self.folder / "now"
+        write_chat_tokenizer(self.write("before/words/x", "").parent)
+        self.write("before/text.txt", (self.folder / "text.txt").read_bytes())
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=huggingface", "vocabulary=words", "--out", "made", cwd=before)
+        self.write("before/shards.toml", TINY.replace('type = "text"\npath = "text.txt"\ntokenizer = "char"', 'type = "token_shards"\n'
+                   'train = "made/train_*.bin"\nvalidation = "made/validation_*.bin"\ntokenizer = "prepared"'))
+        self.exprun("shards.toml", "steps=2", cwd=before)
+        value = self.exprun("eval", "@last", cwd=before).out
+        before.rename(now)
+        for file in [*now.glob("made/train_*"), now / "text.txt"]:
+            file.unlink()
+        self.assertEqual(self.exprun("eval", "@last", cwd=now).out, value)
+
+    def test_tokens_that_are_only_trained_on_may_be_gone(self):
+        value = self.exprun("eval", "@last").out
+        (tokens,) = self.folder.glob("runs/data/*/train_000000.bin")
+        tokens.unlink()
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        self.assertFalse(tokens.exists())
+        (self.folder / "text.txt").unlink()
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        self.assertIn("error: 'text.txt' does not exist\n", self.exprun("resume", "@last", "run.steps=160", code=2).err)
 
     def test_a_store_whose_path_is_no_utf8_may_use_data_whose_paths_are(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")

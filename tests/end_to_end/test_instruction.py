@@ -32,6 +32,15 @@ class Instruction(ExprunTest):
         self.assertLess(losses[-1], losses[0] - 1)
         self.assertEqual(self.state(), "finished")
 
+    def test_to_evaluate_no_token_to_train_on_is_needed(self):
+        self.exprun("ft.toml", "steps=2", "validation_every=10")
+        value = self.exprun("eval", "@last").out
+        self.assertIn("val/loss", value)
+        (tokens,) = self.folder.glob("runs/data/*/train_000000.bin")
+        tokens.unlink()
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        self.assertFalse(tokens.exists())
+
     def test_check_says_of_examples_what_a_run_says(self):
         self.write_records([*self.records(50), *[{"instruction": "Tell a long story." * 20, "output": "No."}] * 10])
         words = "ft.toml", "too_long=drop", "validation_fraction=0"

@@ -202,13 +202,13 @@ int run_eval(const Words& words, const Globals& globals) {
   const ResolvedRecipe recipe = resolved_aloud(text);
   require_evaluation_keys(recipe, overrides);
   const bool is_empty = recipe.section("evaluation").keys().empty();
-  const EvaluatedWeights located = weights.located(text);
+  EvaluatedWeights located = weights.located(text);
   if (is_empty)
     throw Error(
         "eval: there is no evaluation; name one, such as evaluation.perplexity.path=FILE "
         "(exprun schema evaluation lists them)",
         ExitCode::bad_recipe);
-  if (weights.run()) restore_data(*weights.run(), globals.store, recipe);
+  if (weights.run()) located.data = restore_validation(*weights.run(), globals.store, recipe);
   auto results = evaluate(located);
   if (!results) return static_cast<int>(ExitCode::bad_recipe);
   warn_of_what_is_no_number(*results);

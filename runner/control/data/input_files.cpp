@@ -182,15 +182,17 @@ std::optional<fs::path> InputFiles::changed_file(const std::string& fingerprint)
                                  : vocabulary_[index - sources_.size()];
 }
 
-std::string content_hash(const std::vector<ContentPart>& parts) {
+std::string hash_of_part(const fs::path& file, uint64_t bytes_of_all) {
+  return bytes_of_all <= kHashedWhole ? hash_file_hex(file) : hash_of_blocks(file, size_of(file));
+}
+
+std::string content_hash(std::vector<ContentPart>& parts) {
   uint64_t total = 0;
   for (const ContentPart& part : parts) total += size_of(part.file);
   Hasher hasher;
-  for (const ContentPart& part : parts) {
-    const uint64_t size = size_of(part.file);
-    const bool whole = total <= kHashedWhole;
-    hasher.update(part.role + " " + std::to_string(size) + " ");
-    hasher.update(whole ? hash_file_hex(part.file) : hash_of_blocks(part.file, size));
+  for (ContentPart& part : parts) {
+    part.hash = hash_of_part(part.file, total);
+    hasher.update(part.role + " " + std::to_string(size_of(part.file)) + " " + part.hash);
   }
   return hasher.hex();
 }

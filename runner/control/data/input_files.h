@@ -73,10 +73,15 @@ class InputFiles {
 struct ContentPart {
   std::string role;  // "train"
   std::filesystem::path file;
+  std::string hash = {};  // hash_of_part()
 };
 
-// 32 hex digits of roles and contents, in order; names do not count. Throws Error.
-std::string content_hash(const std::vector<ContentPart>& parts);
+// Of a file of a set of so many bytes in all. Throws Error.
+std::string hash_of_part(const std::filesystem::path& file, uint64_t bytes_of_all);
+
+// 32 hex digits of roles and contents, in order; names do not count. Gives each part its hash.
+// Throws Error.
+std::string content_hash(std::vector<ContentPart>& parts);
 
 // Which data was made of files that have not changed since: found by their sizes and times, so that
 // a second start opens none of them.

@@ -7,7 +7,9 @@
 
 #include "base/diagnostic.h"
 #include "base/files/atomic_folder.h"
+#include "base/files/file.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
 #include "control/data/shards/shard_contents.h"
@@ -20,6 +22,8 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kMostShardsNamed = 4;
 
 ShardFormat format_of(const ResolvedRecipe& recipe) {
   const auto format = recipe.section("dataset").get<std::string>("format");
@@ -91,11 +95,50 @@ std::vector<TokenShard> shards_of(const std::vector<Source>& sources, Split spli
   return shards;
 }
 
-std::string fingerprint_of(const PreparedData& data) {
+// Reads the shards, and gives each its hash and all their fingerprint. Throws Error.
+void identify(PreparedData& data) {
   std::vector<ContentPart> parts;
   for (const TokenShard& shard : data.train) parts.push_back({"train", shard.path});
   for (const TokenShard& shard : data.validation) parts.push_back({"validation", shard.path});
-  return content_hash(parts);
+  data.fingerprint = content_hash(parts);
+  auto part = parts.begin();
+  for (auto* split : {&data.train, &data.validation})
+    for (TokenShard& shard : *split) shard.content = (part++)->hash;
+}
+
+std::vector<fs::path> files_of(const std::vector<Source>& sources) {
+  std::vector<fs::path> files;
+  for (const Source& source : sources) files.push_back(source.file);
+  return files;
+}
+
+std::vector<fs::path> files_of(const std::vector<TokenShard>& shards) {
+  std::vector<fs::path> files;
+  for (const TokenShard& shard : shards) files.emplace_back(shard.path);
+  return files;
+}
+
+template <class File>
+std::vector<fs::path> files_of(const std::vector<File>& train,
+                               const std::vector<File>& validation) {
+  std::vector<fs::path> files = files_of(train);
+  for (fs::path& file : files_of(validation)) files.push_back(std::move(file));
+  return files;
+}
+
+// Whether the files hold the validation shards that a run has recorded; an older one has recorded
+// no more than their sizes.
+bool hold_validation(const std::vector<fs::path>& files, const PreparedData& recorded) {
+  uint64_t all = 0;
+  for (const auto* split : {&recorded.train, &recorded.validation})
+    for (const TokenShard& shard : *split) all += static_cast<uint64_t>(shard.file_bytes());
+  return std::ranges::equal(
+      files, recorded.validation, [&](const fs::path& file, const TokenShard& shard) {
+        std::error_code missing;
+        const auto bytes = static_cast<uintmax_t>(shard.file_bytes());
+        return fs::file_size(file, missing) == bytes &&
+               (shard.content.empty() || hash_of_part(file, all) == shard.content);
+      });
 }
 
 PreparedData set_in(const fs::path& folder, const Section& dataset) {
@@ -207,10 +250,8 @@ PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtor
   };
   SplitSources sources;
   collect([&] { sources = find_split_sources(*recipe.find("dataset")->as<Table>(), libtorch); });
-  std::vector<fs::path> files;
-  for (const auto* split : {&sources.train, &sources.validation})
-    for (const Source& source : *split) files.push_back(source.file);
-  const ManifestProblems listed = manifest_problems_beside(files);
+  const ManifestProblems listed =
+      manifest_problems_beside(files_of(sources.train, sources.validation));
   const ShardFormat format = format_of(recipe);
   collect([&] { data.train = shards_of(sources.train, Split::train, format, listed); });
   collect(
@@ -222,18 +263,41 @@ PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtor
 
 PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
   PreparedData data = find_shards(recipe, libtorch);
-  data.fingerprint = fingerprint_of(data);
+  identify(data);
   return data;
 }
 
 bool are_unchanged(const PreparedData& shards) try {
-  std::vector<fs::path> files;
-  for (const auto* split : {&shards.train, &shards.validation})
-    for (const TokenShard& shard : *split) files.emplace_back(shard.path);
-  return manifest_problems_beside(files).empty() && fingerprint_of(shards) == shards.fingerprint;
+  PreparedData now = shards;
+  identify(now);
+  return now.fingerprint == shards.fingerprint &&
+         manifest_problems_beside(files_of(shards.train, shards.validation)).empty();
 } catch (const Error& error) {  // one is gone, or cannot be read
   log(LogLevel::debug, error.what());
   return false;
 }
 
 }  // namespace exprun
+std::optional<PreparedData> with_validation_found(const PreparedData& data,
+                                                  const ResolvedRecipe& recipe,
+                                                  const std::string& libtorch) {
+  const auto known = files_of(data.validation);
+  if (hold_validation(known, data) && manifest_problems_beside(known).empty()) return std::nullopt;
+  const auto sources = find_sources(*recipe.find("dataset.validation"), libtorch,
+                                    {"token_shards", Split::validation});
+  const auto files = files_of(sources);
+  PreparedData found;
+  found.validation =
+      shards_of(sources, Split::validation, format_of(recipe), manifest_problems_beside(files));
+  if (!hold_validation(files, data))
+    throw Error("data: " + some_of({files.begin(), files.end()}, kMostShardsNamed) +
+                (files.size() == 1 ? " is" : " are") +
+                " not what the run was validated on; bring the old data back");
+  find_tokenizer(recipe, libtorch, found);
+  PreparedData moved = data;
+  moved.validation = std::move(found.validation);
+  moved.tokenizer = std::move(found.tokenizer);
+  moved.vocab_size = found.vocab_size;
+  return moved;
+}
+

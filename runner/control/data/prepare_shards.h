@@ -1,8 +1,10 @@
 // Token shards that are there already: found, checked, and known by their content.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "recipe/paths.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
 
@@ -21,5 +23,13 @@ PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& lib
 
 // Whether the shards that gave a fingerprint still do, and the manifests beside them agree.
 bool are_unchanged(const PreparedData& shards);
+
+// Nothing where the validation shards of `data`, which a run recorded, are in their places and as
+// they were; else the same data with those that the recipe finds now, and with its tokenizer. No
+// training shard is looked at. Throws RecipeError for what is missing or damaged, Error for shards
+// that hold something else.
+std::optional<PreparedData> with_validation_found(const PreparedData& data,
+                                                  const ResolvedRecipe& recipe,
+                                                  const std::string& libtorch = libtorch_folder());
 
 }  // namespace exprun

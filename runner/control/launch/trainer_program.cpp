@@ -169,9 +169,11 @@ std::vector<std::string> words_for(const char* task, const EvaluatedWeights& wei
 }
 
 std::string request(const EvaluatedWeights& weights, bool is_interactive = false) {
-  return json_text(ordered_json{{"recipe", parse_json<ordered_json>(weights.text.to_json())},
-                                {"tokenizer", ordered_json(weights.tokenizer)},
-                                {"is_interactive", is_interactive}});
+  return json_text(ordered_json{
+      {"recipe", parse_json<ordered_json>(weights.text.to_json())},
+      {"tokenizer", ordered_json(weights.tokenizer)},
+      {"data", weights.data ? parse_json<ordered_json>(weights.data->to_json()) : ordered_json()},
+      {"is_interactive", is_interactive}});
 }
 
 bool is_refusal(int status) {

@@ -16,6 +16,7 @@
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 #include "store/rows.h"
+#include "text/prepared_data.h"
 
 namespace exprun {
 
@@ -80,6 +81,7 @@ struct EvaluatedWeights {
   std::filesystem::path run_folder = {}, checkpoint = {};  // both empty for init_from
   // Of init_from, and of a run whose data have none: as Tokenizer::to_json writes it.
   nlohmann::json tokenizer = nullptr;
+  std::optional<PreparedData> data = {};  // of the run, where it lies elsewhere by now
 };
 
 // All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:

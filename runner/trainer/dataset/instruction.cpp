@@ -21,9 +21,9 @@ namespace {
 class PackedSplit {
  public:
   PackedSplit(const std::vector<TokenShard>& shards, const std::vector<TokenShard>& segments,
-              const DatasetContext& context, bool truncates)
+              const DatasetContext& context, bool truncates, bool opened = true)
       : pins_memory_(!context.device.is_cpu()),
-        tokens_(shards),
+        tokens_(shards, /*pins_memory=*/false, opened),
         list_(read_segment_words(segments), tokens_.tokens(), context.sequence_length, truncates),
         packs_(packed_examples(list_.examples, context.sequence_length, context.seed)),
         learned_before_{0} {
@@ -108,7 +108,8 @@ class InstructionDataset final : public Dataset {
  public:
   InstructionDataset(const Section& section, const DatasetContext& context)
       : template_(section.get<std::string>("template")),
-        train_(context.data.train, context.data.train_segments, context, truncates(section)),
+        train_(context.data.train, context.data.train_segments, context, truncates(section),
+               context.trains),
         validation_(context.data.validation, context.data.validation_segments, context,
                     truncates(section)),
         length_(context.sequence_length),

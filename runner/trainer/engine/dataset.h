@@ -58,6 +58,8 @@ class Dataset {
                                                const DatasetContext& context);
 
   virtual ~Dataset() = default;
+  // Otherwise no training sample is asked for: the shards of that split are counted and not opened.
+  bool trains = true;
 
   // Samples first, first + 1, ... of the endless sequence of a split. Validation is always in
   // order from the start of the split. May be called from another thread than the last call.

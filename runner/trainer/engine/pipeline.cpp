@@ -17,11 +17,15 @@ std::unique_ptr<Tokenizer> tokenizer_of(const PreparedData& data, const Section&
 
 Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
                  const std::shared_ptr<ProcessGroup>& group, at::Device device,
-                 TrainState train_state) {
+                 TrainState train_state, bool trains) {
   const Section section = recipe.section("dataset");
   const BatchShape batch = batch_shape(recipe);
-  const DatasetContext context{data, batch.sequence_length,
-                               recipe.section("run").get<int64_t>("seed"), batch.stride, device};
+  const DatasetContext context{data,
+                               batch.sequence_length,
+                               recipe.section("run").get<int64_t>("seed"),
+                               batch.stride,
+                               device,
+                               trains};
   auto dataset = Registry<Dataset>::instance().find(section.type())(section, context);
   RunPlan plan = run_plan(recipe, dataset->samples_per_epoch(Split::train));
   const Section schedule = recipe.section("schedule");
@@ -93,7 +97,7 @@ TrainState build_train_state(const ResolvedRecipe& recipe, at::Device device,
 Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group, at::Device device) {
   Pipeline pipeline =
-      connect(recipe, data, group, device, build_train_state(recipe, device, group));
+      connect(recipe, data, group, device, build_train_state(recipe, device, group), true);
   add_evaluations(pipeline, recipe);
   return pipeline;
 }
@@ -101,7 +105,7 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
 Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
                            at::Device device) {
   Pipeline pipeline =
-      connect(recipe, data, single_process(), device, build_weights(recipe, device));
+      connect(recipe, data, single_process(), device, build_weights(recipe, device), false);
   add_evaluations(pipeline, recipe);
   return pipeline;
 }

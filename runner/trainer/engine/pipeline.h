@@ -79,7 +79,8 @@ Pipeline build_pipeline(const ResolvedRecipe& recipe, const PreparedData& data,
                         std::shared_ptr<ProcessGroup> group = single_process(),
                         at::Device device = at::kCPU);
 
-// The same for evaluations only, of weights that the caller fills in: build_weights().
+// The same for evaluations only, of weights that the caller fills in: build_weights(). The tokens
+// of the train split may be gone.
 Pipeline build_evaluations(const ResolvedRecipe& recipe, const PreparedData& data,
                            at::Device device);
 

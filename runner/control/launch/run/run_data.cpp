@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
@@ -72,14 +73,24 @@ std::string are(const std::vector<std::string>& names, const std::string& what) 
   return some_of(names, kMostSources) + (names.size() == 1 ? " is " : " are ") + what;
 }
 
+// "train_000000.bin is missing", of files of a set, but for shards that nobody reads.
+std::string problem_in(const fs::path& folder, const std::vector<TokenShard>& unread) try {
+  std::set<std::string> read = listed_files(folder);
+  for (const TokenShard& shard : unread) read.erase(fs::path(shard.path).filename());
+  const auto problems = manifest_problems(folder, Verify::changed, read);
+  return problems.empty() ? "" : problems[0].file + " " + problems[0].what;
+} catch (const Error& unreadable) {
+  return unreadable.what();
+}
+
 // "the prepared data in 'runs/data/1a2b' is damaged (...)"; empty for tokens of raw sources that
-// are as they were prepared.
-std::string damage_of(const PreparedData& data) {
+// are as they were prepared, but for shards that nobody reads.
+std::string damage_of(const PreparedData& data, const std::vector<TokenShard>& unread = {}) {
   for (const fs::path& folder : folders_of(data)) {
     const std::string tokens = "the prepared data in '" + folder.string() + "' is ";
     if (!path_exists(folder)) return tokens + "gone";
-    if (const auto problem = manifest_problem(folder, Verify::changed))
-      return tokens + "damaged (" + *problem + ")";
+    if (const std::string problem = problem_in(folder, unread); !problem.empty())
+      return tokens + "damaged (" + problem + ")";
   }
   return "";
 }
@@ -157,18 +168,20 @@ std::optional<PreparedData> recorded_data(const RunRow& run, const RunFolder& fo
   return data;
 }
 
-void restore_data(const RunRow& run, const StoreFolder& folder, const ResolvedRecipe& recipe) {
+std::optional<PreparedData> restore_validation(const RunRow& run, const StoreFolder& folder,
+                                               const ResolvedRecipe& recipe) {
   const RunFolder run_folder = folder.run(run.folder);
   const auto data = data_of_run(run_folder);
-  if (!data) return;
-  const std::string damage = is_made_of_raw(*data) ? damage_of(*data) : "";
-  if (is_made_of_raw(*data) ? damage.empty() : are_unchanged(*data)) return;
+  if (!data) return std::nullopt;
+  if (!is_made_of_raw(*data)) return with_validation_found(*data, recipe);
+  const std::string damage = damage_of(*data, data->train);
+  if (damage.empty()) return std::nullopt;
   const std::vector<std::string> gone = gone_among(contents_of(*data));
-  if (!damage.empty() && !gone.empty()) throw lost_tokens(damage, are(gone, "gone"));
+  if (!gone.empty()) throw lost_tokens(damage, are(gone, "gone"));
   const PreparedData now = prepare_data(recipe, folder.data());
-  if (now.fingerprint == run.data_fingerprint) return;
-  if (!damage.empty()) throw lost_tokens(damage, data_difference(now, run, run_folder, false));
-  throw Error("data: " + changed_data(now, run, run_folder));
+  if (now.fingerprint != run.data_fingerprint)
+    throw lost_tokens(damage, data_difference(now, run, run_folder, false));
+  return std::nullopt;
 }
 
 std::string changed_sources(const PreparedData& now, const RunFolder& folder) {

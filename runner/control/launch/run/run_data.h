@@ -35,10 +35,13 @@ std::optional<PreparedData> recorded_data(
     const RunRow& run, const RunFolder& folder, NewSources new_sources,
     const std::function<std::vector<std::filesystem::path>()>& sources);
 
-// Before tokens of `run` are read without training: those that are damaged or gone are prepared
-// again, as training would, from what its recipe names. A description that is damaged is left to
-// the trainer. Throws RecipeError, and Error where that makes other tokens.
-void restore_data(const RunRow& run, const StoreFolder& folder, const ResolvedRecipe& recipe);
+// Before validation tokens of `run` are read without training: those that are damaged or gone are
+// prepared again, as training would, from what its recipe names. Tokens to train on may be gone. A
+// description that is damaged is left to the trainer. Returns the data of the run with token shards
+// that lie elsewhere now, where they do. Throws RecipeError, and Error where there are only other
+// tokens.
+std::optional<PreparedData> restore_validation(const RunRow& run, const StoreFolder& folder,
+                                               const ResolvedRecipe& recipe);
 
 // The same as data_of_run of its recipe, as far as this version understands it, without what only
 // the data tell.

@@ -40,10 +40,11 @@ int64_t widen(const std::byte* bytes, int64_t begin, int64_t count, int64_t* out
 
 }  // namespace
 
-TokenReader::TokenReader(const std::vector<TokenShard>& shards, bool pins_memory)
-    : pins_memory_(pins_memory) {
+TokenReader::TokenReader(const std::vector<TokenShard>& shards, bool pins_memory, bool opened)
+    : pins_memory_(pins_memory), opened_(opened) {
+  if (!opened) tokens_ = token_count(shards);
   for (const TokenShard& shard : shards) {
-    if (shard.tokens == 0) continue;
+    if (shard.tokens == 0 || !opened) continue;
     MappedFile file = map_shard(shard);
     const std::byte* data = file.bytes().data() + shard.first_byte;
     const auto read = shard.token_bytes == 4 ? widen<uint32_t> : widen<uint16_t>;
@@ -75,7 +76,8 @@ Batch TokenReader::read(std::span<const int64_t> offsets, int64_t length, Blocks
 }
 
 int64_t TokenReader::copy(int64_t begin, int64_t count, int64_t* out) const {
-  if (begin < 0 || begin + count > tokens_) throw std::logic_error("TokenReader: out of range");
+  if (!opened_ || begin < 0 || begin + count > tokens_)
+    throw std::logic_error("TokenReader: out of range");
   auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), begin,
                                 [](int64_t place, const Piece& p) { return place < p.end; });
   int64_t largest = 0;
@@ -98,7 +100,7 @@ namespace {
 class TokenDataset final : public Dataset {
  public:
   TokenDataset(const DatasetContext& context, SampleOrder order, Blocks blocks)
-      : train_(context.data.train, !context.device.is_cpu()),
+      : train_(context.data.train, !context.device.is_cpu(), context.trains),
         validation_(context.data.validation, !context.device.is_cpu()),
         length_(context.sequence_length),
         seed_(context.seed),

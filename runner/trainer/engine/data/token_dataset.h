@@ -23,8 +23,10 @@ std::unique_ptr<Dataset> make_token_dataset(const DatasetContext& context, Sampl
 // shard and end in the next, and the boundary loses no token.
 class TokenReader {
  public:
-  // Throws Error when a shard is not there or no longer has the size it was prepared with.
-  explicit TokenReader(const std::vector<TokenShard>& shards, bool pins_memory = false);
+  // Throws Error when a shard is not there or no longer has the size it was prepared with. Of
+  // shards that are not `opened`, which may be gone, only the number of tokens is known.
+  explicit TokenReader(const std::vector<TokenShard>& shards, bool pins_memory = false,
+                       bool opened = true);
 
   int64_t tokens() const { return tokens_; }
 
@@ -49,7 +51,7 @@ class TokenReader {
   };
 
   std::vector<Piece> pieces_;
-  bool pins_memory_;
+  bool pins_memory_, opened_;
   int64_t tokens_ = 0;
 };
 

@@ -17,7 +17,10 @@ namespace {
 
 PreparedData data_of(const nlohmann::json& request, const RunFolder& run) {
   PreparedData data;  // without a run no tokens, of either split
-  if (!run.path.empty()) data = PreparedData::load(run.data());
+  if (const nlohmann::json& moved = request.at("data"); !moved.is_null())
+    data = PreparedData::from_json(json_text(moved));
+  else if (!run.path.empty())
+    data = PreparedData::load(run.data());
   if (const nlohmann::json& tokenizer = request.at("tokenizer"); !tokenizer.is_null()) {
     data.tokenizer = tokenizer;
     data.vocab_size = load_tokenizer(tokenizer)->vocab_size();

@@ -19,8 +19,9 @@ class LoadedModel {
   // Uses the device, the threads and the kernels that the recipe and the checkpoint ask for. From
   // {"recipe": RecipeText, ...}, with the run's data; without a checkpoint the recipe has
   // init_from. The request also has "tokenizer", as Tokenizer::to_json writes it, where the data
-  // have none, or null. To generate text there are no evaluations, and the tokens of the data may
-  // be gone. Throws RecipeError, Error.
+  // have none, or null, and "data", PreparedData that stands for the run's, or null. To generate
+  // text there are no evaluations, and the tokens of the data may be gone. Throws RecipeError,
+  // Error.
   LoadedModel(Purpose purpose, const nlohmann::json& request, const RunFolder& run,
               const std::optional<std::filesystem::path>& checkpoint);
   LoadedModel(const LoadedModel&) = delete;
