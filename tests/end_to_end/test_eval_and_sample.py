@@ -270,6 +270,15 @@ class EvalAndSample(ExprunTest):
         self.assertEqual(self.exprun("eval", "@last").out, value)
         self.assertIn("error: 'text.txt' does not exist\n", self.exprun("resume", "@last", "run.steps=160", code=2).err)
 
+    def test_a_text_with_characters_that_a_model_lacks_is_refused_with_a_way_on(self):
+        self.write("other.txt", "7 little Zebras")
+        self.write("own.jsonl", json.dumps({"context": "7 little", "endings": [" Zebras", " ships"], "label": 1}) + "\n")
+        for path in "perplexity.path=other.txt", "completion.path=own.jsonl":
+            self.assertRegex(self.exprun("eval", "@last", f"evaluation.{path}", code=2).err,
+                             r"^<override \d+>:1:\d+: error: 'Z' \(U\+005A\) is not one of the \d+ characters that the tokenizer knows\n.*\n *\^+ "
+                             'replace it in the file, or train a new model whose tokenizer has it: "byte" has every character, "char" those '
+                             "of the dataset\n")
+
     def test_a_store_whose_path_is_no_utf8_may_use_data_whose_paths_are(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")
         text = 'type = "text"\npath = "text.txt"\ntokenizer = "char"\n'

@@ -108,6 +108,8 @@ class Perplexity final : public Evaluation {
         read.bytes -= static_cast<int64_t>(tokenizer.decode({&first, 1}).size());
       }
       read.tokens.insert(read.tokens.end(), tokens.begin(), tokens.end());
+    } catch (const UnknownCharacter& error) {
+      throw section_.error("path", error.what(), kHelpWithUnknownCharacter);
     } catch (const Error& error) {
       throw section_.error("path", error.what());
     }

@@ -43,6 +43,8 @@ class MultipleChoice final : public Evaluation {
                            "remove this evaluation");
     try {
       completions(*tokenizer);
+    } catch (const UnknownCharacter& error) {
+      throw section_.error("path", error.what(), kHelpWithUnknownCharacter);
     } catch (const Error& error) {
       throw section_.error("path", error.what());
     }
