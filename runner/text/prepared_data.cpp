@@ -76,6 +76,7 @@ std::string PreparedData::to_json(NotUtf8 bytes) const {
     data["validation_segments"] = shards_to_json(validation_segments);
   }
   data["vocab_size"] = vocab_size ? json(*vocab_size) : json();
+  if (described_vocab_size) data["described_vocab_size"] = *described_vocab_size;
   if (!store.empty()) data["store"] = store;
   if (!made_from.is_null()) data["made_from"] = made_from;
   return json_text(data, 2, bytes) + "\n";
@@ -90,6 +91,8 @@ PreparedData PreparedData::from_json(const std::string& text, const std::string&
   if (const json& of = prepared.tokenizer; of.contains("vocabulary"))
     of["vocabulary"].get_ref<const std::string&>();  // throws for anything else
   if (!data.at("vocab_size").is_null()) prepared.vocab_size = data["vocab_size"].get<int64_t>();
+  if (data.contains("described_vocab_size"))
+    prepared.described_vocab_size = data["described_vocab_size"].get<int64_t>();
   prepared.train = shards_from_json(data.at("train"));
   prepared.validation = shards_from_json(data.at("validation"));
   if (data.contains("train_segments")) {

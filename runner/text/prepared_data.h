@@ -24,12 +24,18 @@ struct PreparedData {
   std::string fingerprint;            // XXH3-128 of what was read: a resume compares it
   nlohmann::json tokenizer;           // Tokenizer::to_json, or null if the source has none
   std::optional<int64_t> vocab_size;  // of the tokenizer
+  std::optional<int64_t> described_vocab_size;  // of token shards: in the sets that list them
   std::vector<TokenShard> train;
   std::vector<TokenShard> validation;
   // Of examples: the segments of each, in words (text/examples.h); empty for plain tokens.
   std::vector<TokenShard> train_segments, validation_segments;
   std::string store;  // of a run: where it lay, absolute, when this was written; may be empty
   nlohmann::json made_from;  // of raw sources: files, options and counts, to be shown; or null
+
+  // What every token is below unless it is damaged; nothing where no set vouches for the tokens.
+  std::optional<int64_t> token_limit() const {
+    return made_from.is_object() ? vocab_size : described_vocab_size;
+  }
 
   // Throws Error for a path that JSON cannot say, unless U+FFFD may stand for its bytes.
   std::string to_json(NotUtf8 bytes = NotUtf8::throws) const;

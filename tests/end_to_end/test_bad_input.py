@@ -213,6 +213,61 @@ or remove MANIFEST.json if the change is meant
         (self.folder / "made/MANIFEST.json").unlink()
         self.exprun("shards.toml", "vocab_size=256", "steps=2", "--new")
 
+    def test_prepared_tokens_without_their_manifest_are_none(self):
+        self.exprun("tiny.toml", "steps=2")
+        (manifest,) = self.folder.glob("runs/data/*/MANIFEST.json")
+        folder = f"runs/data/{manifest.parent.name}"
+        self.write("shards.toml", SHARDS.replace('"train.bin"', f'"{folder}/train_*.bin"'))
+        self.exprun("shards.toml", "steps=2")
+        again = f"move 'HERE/{folder}' away and prepare the data again, with exprun data prepare or by a run of the recipe\n"
+        flip_a_bit(manifest.parent / "train_000000.bin")
+        told = self.exprun("shards.toml", "steps=2", "--new", code=2).err.replace(str(self.folder), "HERE")
+        self.assertIn(f"error: token shard: '{folder}/train_000000.bin' has other content than the manifest says; {again}", told)
+        manifest.unlink()
+        for words in ("shards.toml", "steps=2", "--new"), ("resume", "shards", "run.steps=4"):
+            said = self.exprun(*words, code=2).err.replace(str(self.folder), "HERE")
+            self.assertRegex(said, rf"shards\.toml:17:9: error: the prepared data in '{folder}' has no MANIFEST\.json, so nothing shows that it is "
+                             rf"whole\n.*\n *\^+ {re.escape(again)}")
+        self.assertIn("MANIFEST.json is missing) and has been prepared again", self.exprun("tiny.toml", "steps=2", "--new").err)
+        self.exprun("resume", "shards", "run.steps=4")
+
+    def damage_while_training(self, recipe, files, restored):
+        """Returns the shard, and what it was before."""
+        process = self.start(f"{recipe}.toml", "steps=1000000")
+        self.wait_for_step(20, process)
+        (tokens,) = self.folder.glob(files)
+        before = tokens.read_bytes()
+        with tokens.open("r+b") as file:  # the trainer has mapped it
+            file.seek(1024)
+            file.write(b"\xff" * (len(before) - 1024))
+        result = self.finish(process)
+        self.assertEqual(result.code, 1, result.err)
+        self.assertRegex(result.err, rf"error: token shard: '{tokens}' is damaged: its token \d+ is 65535, and the vocabulary has \d+ tokens; "
+                         rf"`exprun data verify {tokens}` checks the file, and `exprun resume {recipe}` {restored}\n")
+        self.assertEqual(self.state(), "failed")
+        self.assertIn("has other content than the manifest says", self.exprun("data", "verify", tokens, code=1).out)
+        return tokens, before
+
+    def assert_continues(self, recipe):
+        last = self.last_step()
+        process = self.start("resume", recipe)
+        self.wait_for_step(last + 20, process)
+        process.terminate()
+        self.assertEqual(self.finish(process).code, 143)
+
+    def test_a_shard_that_is_damaged_while_a_run_trains(self):
+        self.exprun("data", "prepare", "tiny.toml", "--out", "made")
+        self.write("shards.toml", SHARDS.replace('"train.bin"', '"made/train_*.bin"\ntokenizer = "prepared"').replace("vocab_size = 50\n", ""))
+        tokens, before = self.damage_while_training("shards", "made/train_*.bin", "continues once it is as it was")
+        self.assertIn("has other content than the manifest says", self.exprun("resume", "shards", code=2).err)
+        tokens.write_bytes(before)
+        self.assert_continues("shards")
+
+    def test_a_prepared_text_that_is_damaged_while_a_run_trains(self):
+        tokens, before = self.damage_while_training("tiny", "runs/data/*/train_*.bin", "prepares it again and continues")
+        self.assert_continues("tiny")
+        self.assertEqual(tokens.read_bytes(), before)
+
     def test_a_truncated_shard(self):
         self.write("train.bin", shard([1] * 1000, claimed=2000))
         self.assert_refused(["shards.toml"], 2, """\

@@ -75,17 +75,47 @@ Diagnostics too_wide_patterns(const std::vector<Source>& sources, Split split) {
   return problems;
 }
 
+// Prepared by a run, whose data are named by their fingerprint: others may do without a manifest.
+bool is_set_of_store(const fs::path& folder) {
+  std::error_code ignored;
+  const auto set = unverified_set(folder);
+  return set && fs::weakly_canonical(fs::absolute(folder), ignored).filename() == set->fingerprint;
+}
+
+// Of a folder whose manifest is not what its shards are.
+std::string how_to_mend_listed(const fs::path& folder) {
+  if (is_set_of_store(folder)) return how_to_prepare_again(folder);
+  return std::string("download or create it again, or remove ") + kManifestName +
+         " if the change is meant";
+}
+
+// Each folder once.
+Diagnostics sets_without_manifest(const std::vector<Source>& sources) {
+  Diagnostics problems;
+  std::set<fs::path> known;
+  std::error_code ignored;
+  for (const Source& source : sources)
+    if (const fs::path folder = folder_of(source.file);
+        known.insert(folder).second && !fs::exists(folder / kManifestName, ignored) &&
+        is_set_of_store(folder))
+      problems.push_back({source.where,
+                          "the prepared data in '" + folder.string() + "' has no " + kManifestName +
+                              ", so nothing shows that it is whole",
+                          how_to_prepare_again(folder)});
+  return problems;
+}
+
 // Absolute, because a trainer may start elsewhere. Every bad shard of the split is reported.
 std::vector<TokenShard> shards_of(const std::vector<Source>& sources, Split split,
                                   ShardFormat format, const ManifestProblems& listed) {
   std::vector<TokenShard> shards;
   Diagnostics problems = too_wide_patterns(sources, split);
+  if (problems.empty()) problems = sets_without_manifest(sources);
   if (!problems.empty()) throw RecipeError(std::move(problems));
   for (const Source& source : sources) try {
       if (const auto found = listed.find(source.file); found != listed.end())
-        throw Error("token shard: '" + source.file.string() + "' " + found->second +
-                    "; download or create it again, or remove " + kManifestName +
-                    " if the change is meant");
+        throw Error("token shard: '" + source.file.string() + "' " + found->second + "; " +
+                    how_to_mend_listed(folder_of(source.file)));
       shards.push_back(inspect_shard(source.file, format));
       shards.back().path = fs::absolute(source.file).string();
     } catch (const Error& error) {
@@ -263,6 +293,7 @@ PreparedData find_shards(const ResolvedRecipe& recipe, const std::string& libtor
 
 PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& libtorch) {
   PreparedData data = find_shards(recipe, libtorch);
+  data.described_vocab_size = described_vocabulary(data);
   identify(data);
   return data;
 }
@@ -277,7 +308,6 @@ bool are_unchanged(const PreparedData& shards) try {
   return false;
 }
 
-}  // namespace exprun
 std::optional<PreparedData> with_validation_found(const PreparedData& data,
                                                   const ResolvedRecipe& recipe,
                                                   const std::string& libtorch) {
@@ -301,3 +331,4 @@ std::optional<PreparedData> with_validation_found(const PreparedData& data,
   return moved;
 }
 
+}  // namespace exprun

@@ -64,6 +64,15 @@ class PackedSplit {
     return batch;
   }
 
+  std::optional<TokenPlace> find_token(const std::vector<int64_t>& packs, int64_t least) const {
+    for (const int64_t pack : packs)
+      for (const size_t index : packs_[static_cast<size_t>(pack)]) {
+        const Example& example = list_.examples[index];
+        if (auto place = tokens_.find(example.first_token, example.tokens + 1, least)) return place;
+      }
+    return std::nullopt;
+  }
+
  private:
   // Where the next example goes.
   struct Cursor {
@@ -137,6 +146,11 @@ class InstructionDataset final : public Dataset {
     return validation_.learned_in(samples);
   }
 
+  std::optional<TokenPlace> find_token(Split split, int64_t first_sample, int64_t count,
+                                       int64_t least) const override {
+    return of(split).find_token(packs(split, first_sample, count), least);
+  }
+
   std::string prompt_for(const std::string& instruction) const override {
     return template_.prompt(instruction);
   }
@@ -157,15 +171,20 @@ class InstructionDataset final : public Dataset {
 
   const PackedSplit& of(Split split) const { return split == Split::train ? train_ : validation_; }
 
-  // On the CPU. Validation in order, training in a new order each epoch.
-  Batch read(Split split, int64_t first_sample, int64_t count) const {
+  // Validation in order, training in a new order each epoch.
+  std::vector<int64_t> packs(Split split, int64_t first_sample, int64_t count) const {
     const SampleSpace space = space_of_packs(static_cast<size_t>(of(split).packs()));
     const auto order =
         split == Split::train ? SampleOrder::shuffled_blocks : SampleOrder::sequential;
     std::vector<int64_t> packs;
     for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
       packs.push_back(sample_offset(order, space, seed_, sample));
-    return of(split).read(packs);
+    return packs;
+  }
+
+  // On the CPU.
+  Batch read(Split split, int64_t first_sample, int64_t count) const {
+    return of(split).read(packs(split, first_sample, count));
   }
 
   ExampleTemplate template_;

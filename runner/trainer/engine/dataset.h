@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,12 +45,21 @@ struct Batch {
   Documents documents() const;
 };
 
+// A token, by its file and its place there, from 0.
+struct TokenPlace {
+  std::string file;
+  int64_t index = 0;
+  int64_t token = 0;
+};
+
 struct DatasetContext {
   const PreparedData& data;  // outlives the dataset
   int64_t sequence_length = 0;
   int64_t seed = 0;
   int64_t stride = 0;  // from a training batch to the next one, in samples
   at::Device device = at::kCPU;
+  // Otherwise no training sample is asked for: the shards of that split are counted and not opened.
+  bool trains = true;
 };
 
 class Dataset {
@@ -58,8 +68,6 @@ class Dataset {
                                                const DatasetContext& context);
 
   virtual ~Dataset() = default;
-  // Otherwise no training sample is asked for: the shards of that split are counted and not opened.
-  bool trains = true;
 
   // Samples first, first + 1, ... of the endless sequence of a split. Validation is always in
   // order from the start of the split. May be called from another thread than the last call.
@@ -72,6 +80,13 @@ class Dataset {
   // Targets of a whole sample that count: its length, or one less where its last predicts nothing;
   // of packed samples the most that there may be.
   virtual int64_t targets_per_sample() const = 0;
+
+  // The first token of the samples that is at least `least`; nothing where there is none by now, or
+  // the tokens lie in no file.
+  virtual std::optional<TokenPlace> find_token(Split, int64_t /*first_sample*/, int64_t /*count*/,
+                                               int64_t /*least*/) const {
+    return std::nullopt;
+  }
 
   // Targets that count in the first `samples` of validation, whole ones.
   virtual int64_t validation_targets(int64_t samples) const {

@@ -1,8 +1,11 @@
 #include "engine/pipeline.h"
 
+#include "base/diagnostic.h"
+#include "base/strings.h"
 #include "engine/data/text_bounds.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -37,7 +40,8 @@ Pipeline connect(const ResolvedRecipe& recipe, const PreparedData& data,
           tokenizer_of(data, section),
           plan,
           Registry<Schedule>::instance().find(schedule.type())(schedule, plan.timeline),
-          {}};
+          {},
+          data.token_limit()};
 }
 
 NamedEvaluation build_evaluation(const Section& section, const std::string& name,
@@ -45,6 +49,19 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
   const std::string type = section.has("type") ? section.type() : name;
   return {name, timeline.to_steps(section, "every"),
           Registry<Evaluation>::instance().find(type)(section)};
+}
+
+// The recipe is right: its vocabulary has all tokens that were prepared.
+Error damaged_shard(const Pipeline& pipeline, const TokenPlace& place) {
+  const std::string resume = "`exprun resume " + shell_quoted(pipeline.plan.name) + "` ";
+  const bool is_restored = is_made_of_text(pipeline.recipe.section("dataset").type());
+  return Error("token shard: '" + place.file + "' is damaged: its token " +
+               std::to_string(place.index) + " is " + std::to_string(place.token) +
+               ", and the vocabulary has " + std::to_string(*pipeline.token_limit) +
+               " tokens; `exprun data verify " + shell_quoted(place.file) + "` checks the file" +
+               (!pipeline.train_state.optimizers ? ""
+                : is_restored ? ", and " + resume + "prepares it again and continues"
+                              : ", and " + resume + "continues once it is as it was"));
 }
 
 void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe) {
@@ -141,13 +158,17 @@ Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {
   const Section section = recipe.section("model");
   const int64_t vocabulary =
       section.has("vocab_size") ? section.get<int64_t>("vocab_size") : model().vocab_size();
-  if (batch.largest_token >= vocabulary)
-    throw section.error("vocab_size",
-                        "token id " + std::to_string(batch.largest_token) + " >= vocab_size " +
-                            std::to_string(vocabulary),
-                        "vocab_size must be above every token: exprun data info FILE... shows the "
-                        "largest of each file");
-  return batch;
+  if (batch.largest_token < vocabulary) return batch;
+  const auto place = dataset->find_token(split, first_sample, count, vocabulary);
+  if (place && token_limit && place->token >= *token_limit) throw damaged_shard(*this, *place);
+  const std::string file = place ? shell_quoted(place->file) : "FILE...";
+  throw section.error(
+      "vocab_size",
+      "token id " + std::to_string(place ? place->token : batch.largest_token) + " >= vocab_size " +
+          std::to_string(vocabulary) +
+          (place ? ", at token " + std::to_string(place->index) + " of '" + place->file + "'" : ""),
+      "vocab_size must be above every token: exprun data info " + file +
+          " shows the largest; if it is, the file is damaged");
 }
 
 }  // namespace exprun

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct Pipeline {
   RunPlan plan;
   std::unique_ptr<Schedule> schedule;  // null to generate text
   std::vector<NamedEvaluation> evaluations;
+  std::optional<int64_t> token_limit = {};  // of the data: PreparedData::token_limit()
 
   Model& model() const { return *train_state.model; }
   Optimizers& optimizers() const { return *train_state.optimizers; }
@@ -69,8 +71,8 @@ struct Pipeline {
   // What the bits of this run depend on, with its ranks.
   NumericEnvironment environment() const;
 
-  // A batch of the dataset; a token outside of the vocabulary is a RecipeError at
-  // model.vocab_size.
+  // A batch of the dataset. A token outside of the vocabulary is a RecipeError at
+  // model.vocab_size, or, where the data are known to have none, an Error that names the shard.
   Batch read(Split split, int64_t first_sample, int64_t count) const;
 };
 

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "base/diagnostic.h"
+#include "engine/data/token_dataset.h"
 #include "engine/step.h"
 #include "engine/tiny_run.h"
 
@@ -104,14 +105,30 @@ TEST_CASE("step: a parameter that no gradient reaches is named") {
 }
 
 TEST_CASE("pipeline: a token outside of the vocabulary points at the recipe") {
-  const TinyRun run({"vocab_size=50"});
-  const Pipeline pipeline = run.build();
-  CHECK_THROWS_WITH_AS(pipeline.read(Split::train, 0, 100),
-                       "<override 1>:1:12: error: token id 60 >= vocab_size 50\n"
-                       "    vocab_size=50\n"
-                       "               ^^ vocab_size must be above every token: exprun data info "
-                       "FILE... shows the largest of each file\n",
-                       RecipeError);
+  TinyRun run({"vocab_size=50", "order=sequential"});
+  const auto said = [&] {
+    try {
+      run.build().read(Split::train, 0, 100);
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string& file = run.data.train[0].path;
+  const TokenReader tokens(run.data.train);
+  const TokenPlace first = tokens.find(0, tokens.tokens(), 50).value();
+  const std::string id = std::to_string(first.token), index = std::to_string(first.index);
+  CHECK(said() == "<override 1>:1:12: error: token id " + id + " >= vocab_size 50, at token " +
+                      index + " of '" + file +
+                      "'\n"
+                      "    vocab_size=50\n"
+                      "               ^^ vocab_size must be above every token: exprun data info " +
+                      file + " shows the largest; if it is, the file is damaged\n");
+  run.data.described_vocab_size = 50;  // the recipe is right, then
+  CHECK(said() == "token shard: '" + file + "' is damaged: its token " + index + " is " + id +
+                      ", and the vocabulary has 50 tokens; `exprun data verify " + file +
+                      "` checks the file, and `exprun resume " + run.build().plan.name +
+                      "` continues once it is as it was");
 }
 
 TEST_CASE("pipeline: a seed fixes the parameters, whatever their order") {

@@ -96,6 +96,30 @@ TEST_CASE("token reader: a shard that changed its size is an error, not a crash"
       Error);
 }
 
+TEST_CASE("token reader: a token is found by its file and its place there") {
+  const TemporaryFolder folder;
+  const auto shards = shards_of(folder, {1, 2, 9, 3, 8, 4}, {2, 2});
+  const TokenReader reader(shards);
+  const auto place = reader.find(3, 3, 7);
+  REQUIRE(place);
+  CHECK(place->file == shards[2].path);
+  CHECK(place->index == 0);
+  CHECK(place->token == 8);
+  CHECK(reader.find(0, 6, 9)->index == 0);
+  CHECK_FALSE(reader.find(0, 2, 7));
+  CHECK_FALSE(reader.find(0, 6, 10));
+}
+
+TEST_CASE("token reader: shards that are not opened are counted") {
+  const TemporaryFolder folder;
+  auto shards = shards_of(folder, some_tokens(50), {20});
+  std::filesystem::remove(shards[0].path);
+  const TokenReader reader(shards, /*pins_memory=*/false, /*opened=*/false);
+  CHECK(reader.tokens() == 50);
+  int64_t token = 0;
+  CHECK_THROWS_AS(reader.copy(0, 1, &token), std::logic_error);
+}
+
 TEST_CASE("token dataset: a global batch is the same in any pieces") {
   const TemporaryFolder folder;
   PreparedData data;

@@ -13,11 +13,15 @@ TEST_CASE("prepared data: JSON and back") {
   data.fingerprint = "ab";
   data.tokenizer = {{"type", "byte"}};
   data.vocab_size = 256;
-  data.train = {{"a.bin", 10, 1024}, {"b.bin", 20, 0}};
+  data.described_vocab_size = 257;
+  data.train = {{"a.bin", 10, 1024}, {"b.bin", 20, 0, 2, "0123abcd"}};
   const PreparedData again = PreparedData::from_json(data.to_json());
   CHECK(again.to_json() == data.to_json());
   CHECK(again.vocab_size == 256);
+  CHECK(again.described_vocab_size == 257);
   CHECK(again.train.size() == 2);
+  CHECK(again.train[0].content == "");
+  CHECK(again.train[1].content == "0123abcd");
   CHECK(again.train[1].tokens == 20);
   CHECK(again.train[0].first_byte == 1024);
   CHECK(again.validation.empty());

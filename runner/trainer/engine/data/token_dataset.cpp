@@ -48,7 +48,7 @@ TokenReader::TokenReader(const std::vector<TokenShard>& shards, bool pins_memory
     MappedFile file = map_shard(shard);
     const std::byte* data = file.bytes().data() + shard.first_byte;
     const auto read = shard.token_bytes == 4 ? widen<uint32_t> : widen<uint16_t>;
-    pieces_.push_back({std::move(file), data, read, tokens_, tokens_ + shard.tokens});
+    pieces_.push_back({shard.path, std::move(file), data, read, tokens_, tokens_ + shard.tokens});
     tokens_ += shard.tokens;
   }
 }
@@ -91,6 +91,16 @@ int64_t TokenReader::copy(int64_t begin, int64_t count, int64_t* out) const {
   return largest;
 }
 
+std::optional<TokenPlace> TokenReader::find(int64_t begin, int64_t count, int64_t least) const {
+  for (const Piece& piece : pieces_)
+    for (int64_t at = std::max(begin, piece.begin); at < std::min(begin + count, piece.end); ++at) {
+      int64_t token = 0;
+      piece.read(piece.data, at - piece.begin, 1, &token);
+      if (token >= least) return TokenPlace{piece.path, at - piece.begin, token};
+    }
+  return std::nullopt;
+}
+
 void TokenReader::expect_sequential() const {
   for (const Piece& piece : pieces_) piece.file.expect_sequential();
 }
@@ -126,13 +136,23 @@ class TokenDataset final : public Dataset {
 
   int64_t targets_per_sample() const override { return space(Split::train).sample_tokens() - 1; }
 
+  std::optional<TokenPlace> find_token(Split split, int64_t first_sample, int64_t count,
+                                       int64_t least) const override {
+    for (const int64_t offset : offsets(split, first_sample, count))
+      if (const auto place = reader(split).find(offset, length_ + 1, least)) return place;
+    return std::nullopt;
+  }
+
  private:
-  // On the CPU.
-  Batch read(Split split, int64_t first_sample, int64_t count) const {
+  std::vector<int64_t> offsets(Split split, int64_t first_sample, int64_t count) const {
     std::vector<int64_t> offsets;
     for (int64_t sample = first_sample; sample < first_sample + count; ++sample)
       offsets.push_back(sample_offset(order(split), space(split), seed_, sample));
-    return reader(split).read(offsets, length_, blocks_);
+    return offsets;
+  }
+  // On the CPU.
+  Batch read(Split split, int64_t first_sample, int64_t count) const {
+    return reader(split).read(offsets(split, first_sample, count), length_, blocks_);
   }
   const TokenReader& reader(Split split) const {
     return split == Split::train ? train_ : validation_;

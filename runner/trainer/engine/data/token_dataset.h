@@ -38,11 +38,15 @@ class TokenReader {
   // Widens tokens [begin, begin + count) to `out`; the largest of them. Any thread.
   int64_t copy(int64_t begin, int64_t count, int64_t* out) const;
 
+  // The first of tokens [begin, begin + count) that is at least `least`.
+  std::optional<TokenPlace> find(int64_t begin, int64_t count, int64_t least) const;
+
   // Tells the kernel that tokens are read in order.
   void expect_sequential() const;
 
  private:
   struct Piece {
+    std::string path;
     MappedFile file;
     const std::byte* data;
     // Widens tokens [begin, begin + count) of the shard to `out`; the largest of them.
