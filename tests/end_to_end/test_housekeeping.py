@@ -222,6 +222,31 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("restore", "1", "--sweep", "1", code=2).err,
                          "exprun: error: command line: give either names of runs or --sweep, not both\n")
 
+    def test_commands_that_take_the_newest_run_of_a_name_say_which_it_is(self):
+        for lr in ("1e-2", "2e-2"):
+            self.exprun("tiny.toml", f"lr={lr}", "steps=2")
+        newest = self.run_folder().name
+        for words in (("sample", "tiny", "tokens=3"), ("eval", "tiny"), ("tag", "tiny", "good"), ("note", "tiny", "good"),
+                      ("export", "tiny", "--huggingface", "model"), ("data", "head", "--run", "tiny", "--step", "1"), ("watch", "tiny", "--once")):
+            self.assertIn(f"exprun: {newest} is the newest of 2 runs named 'tiny'\n", self.exprun(*words).err, words)
+            named = [newest if word == "tiny" else word for word in words]
+            self.assertNotIn("is the newest of", self.exprun(*named[:2], *(["--huggingface", "other"] if "export" in named else named[2:])).err)
+
+    def test_a_number_that_is_a_sweep_too_is_said_to_be_watched_as_a_run(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=2")
+        ((name,), _) = self.rows("SELECT folder FROM runs ORDER BY run")
+        self.assertIn(f"exprun: watch: {name} is run 1; for the sweep, use --sweep 1\n", self.exprun("watch", "1", "--once").err)
+        self.assertNotIn("--sweep", self.exprun("watch", "2", "--once").err)
+
+    def test_commands_to_go_on_name_the_store(self):
+        there = ("--store", "other")
+        self.exprun("tiny.toml", "lr=1e30", "max_grad_norm=0", *there, code=3)
+        ((name,),) = self.rows("SELECT folder FROM runs", store="other")
+        said = self.exprun("tiny.toml", "lr=1e30", "max_grad_norm=0", *there, code=1).err
+        self.assertIn(f"\n  exprun rerun {name} --store other lr=...   trains it again with a change\n", said)
+        said = self.exprun("rm", name, *there).err
+        self.assertEqual(said, f"exprun: removed {name}; exprun restore {name} --store other brings it back\n")
+
     def test_a_number_is_an_id_before_it_is_a_name_and_nothing_is_lost_where_it_is_both(self):
         self.exprun("tiny.toml", "steps=2", "name=2")
         self.exprun("tiny.toml", "steps=2", "name=other")

@@ -48,7 +48,8 @@ void require_one_sweep(const Store& store, const std::string& reference) {
 }
 
 // What another sweep has as a trial too is not the sweep's alone to take along. Says so.
-void keep_shared(const Store& store, const std::string& sweep, std::vector<ReportedRun>& runs) {
+void keep_shared(const Store& store, const StoreFolder& folder, const std::string& sweep,
+                 std::vector<ReportedRun>& runs) {
   const int64_t removed = store.find_sweep(sweep).id;
   std::map<int64_t, Words> kept;  // by the other sweep
   std::erase_if(runs, [&](const ReportedRun& reported) {
@@ -61,7 +62,7 @@ void keep_shared(const Store& store, const std::string& sweep, std::vector<Repor
     const bool one = folders.size() == 1;
     log_info("kept " + listed(folders) + (one ? ", which is also a trial" : ", also trials") +
              " of sweep " + std::to_string(other) + "; exprun rm " + joined(folders, " ") +
-             (one ? " removes it" : " removes them"));
+             store_option(folder.shown) + (one ? " removes it" : " removes them"));
   }
 }
 
@@ -75,7 +76,7 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
                                       Store::Among::kept, /*has_where=*/true));
   asked.where.keep_matching(store, runs);
   const bool any = !runs.empty();
-  if (!asked.sweep.empty()) keep_shared(store, asked.sweep, runs);
+  if (!asked.sweep.empty()) keep_shared(store, folder, asked.sweep, runs);
   const bool is_shared = any && runs.empty();
   if (runs.empty()) log_info(is_shared ? "rm: nothing is removed" : "rm: no run matches");
   std::vector<RunRow> rows;
@@ -139,7 +140,8 @@ int run_rm(const Words& words, const Globals& globals) {
   allow_open_files();
   for (const auto& [run, held] : held(store, globals.store, runs)) {
     store.remove_run(run.id);
-    log_info("removed " + run.folder + "; exprun restore " + run.folder + " brings it back");
+    log_info("removed " + run.folder + "; exprun restore " + globals.store.words_for(run.folder) +
+             " brings it back");
   }
   return 0;
 }

@@ -41,25 +41,26 @@ std::string what_happened(RunState state) {
 }
 
 // The command that goes on with a run that ended like this one.
-std::string next_command(const Store& store, const RunRow& run) {
+std::string next_command(const Store& store, const StoreFolder& folder, const RunRow& run) {
   const bool has_checkpoint = !store.checkpoints(run.id).empty();
+  const std::string words = folder.words_for(run.folder);
   if (run.state == RunState::diverged)  // what is repeated exactly diverges again
     return (has_checkpoint
-                ? "exprun fork " + run.folder +
+                ? "exprun fork " + words +
                       " lr=...   continues from its newest checkpoint with a change, --step N from "
                       "an earlier one\n  "
                 : "") +
-           "exprun rerun " + run.folder + " lr=...   trains it again with a change";
+           "exprun rerun " + words + " lr=...   trains it again with a change";
   if (has_checkpoint)
-    return "exprun resume " + run.folder + "   continues it from its newest checkpoint";
-  return "exprun resume " + run.folder + "   trains it again from the start: it has no checkpoint";
+    return "exprun resume " + words + "   continues it from its newest checkpoint";
+  return "exprun resume " + words + "   trains it again from the start: it has no checkpoint";
 }
 
-[[noreturn]] void refuse_ended(const Store& store, const RunRow& run,
+[[noreturn]] void refuse_ended(const Store& store, const StoreFolder& folder, const RunRow& run,
                                const ResolvedRecipe& resolved) {
   throw Error("launch: " + run_of_recipe(run, resolved) + what_happened(run.state) + " at step " +
               std::to_string(run.last_step) + (run.message.empty() ? "" : ": " + run.message) +
-              "\n  " + next_command(store, run) + "\n  --new   starts another run");
+              "\n  " + next_command(store, folder, run) + "\n  --new   starts another run");
 }
 
 // Tags are no part of what makes a recipe another: they are for the run that is there.
@@ -78,7 +79,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::refuse_running:
       refuse_running(launched.run, resolved);
     case Decision::refuse_ended:
-      refuse_ended(store, launched.run, resolved);
+      refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:
       add_tags_of_recipe(store, launched.run, resolved);
       print(

@@ -111,14 +111,14 @@ RunRow awaited_end(const Store& store, const StoreFolder& folder, RunRow run) {
 }
 
 // Whether it has ended as it was told to.
-bool say_end(const RunRow& run) {
+bool say_end(const StoreFolder& folder, const RunRow& run) {
   const std::string at = " at step " + std::to_string(run.last_step);
   if (run.state == RunState::finished) {
     log_info(run.folder + " finished" + at);
   } else if (run.state == RunState::interrupted || run.state == RunState::preempted) {
     log_info(run.folder +
              (run.last_step > 0 ? " is saved and ended" + at : " ended before a step") +
-             "; exprun resume " + run.folder + " continues it");
+             "; exprun resume " + folder.words_for(run.folder) + " continues it");
   } else {
     log_warning(run.folder + " ended" + at + ", " + to_string(run.state) +
                 (run.message.empty() ? "" : ": " + run.message));
@@ -148,7 +148,7 @@ void record_as_lost(Store& store, const StoreFolder& folder, const RunRow& run) 
   if (!store.give_up(run, "its machine, " + run.host + ", is gone"))
     throw Error("stop: " + run.folder + " has ended meanwhile");
   log_info(run.folder + " is recorded as crashed at step " + std::to_string(run.last_step) +
-           "; exprun resume " + run.folder + " continues it");
+           "; exprun resume " + folder.words_for(run.folder) + " continues it");
 }
 
 std::vector<std::string> offered_running(const Typed& typed) {
@@ -207,7 +207,8 @@ int run_stop(const Words& words, const Globals& globals) {
              " stops with its trial; the command that began it continues both");
   if (no_wait) return 0;
   bool as_told = true;
-  for (const RunRow& run : runs) as_told &= say_end(awaited_end(store, globals.store, run));
+  for (const RunRow& run : runs)
+    as_told &= say_end(globals.store, awaited_end(store, globals.store, run));
   return as_told ? 0 : static_cast<int>(ExitCode::failed);
 }
 

@@ -65,7 +65,7 @@ void say_how_to_go_on(const RunRow& run, const LaunchRequest& request, const Sto
                       int exit_code) {
   const bool begins_anew = complete_checkpoints(folder.run(run.folder)).empty();
   const std::string next =
-      "; exprun resume " + run.folder +
+      "; exprun resume " + folder.words_for(run.folder) +
       (request.ranks ? ", started for all ranks as this was," : "") +
       (begins_anew ? " trains it again from the start: it has no checkpoint" : " continues it");
   const bool perhaps_memory = exit_code == 128 + SIGKILL;

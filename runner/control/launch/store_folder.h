@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/files/run_folder.h"
+#include "base/strings.h"
 
 namespace exprun {
 
@@ -17,6 +18,11 @@ struct StoreFolder {
   std::filesystem::path launch_lock() const { return path / "launch.lock"; }
   std::filesystem::path reserve() const { return path / "reserve"; }  // base/files/disk_reserve.h
   RunFolder run(const std::string& folder) const { return {path / folder}; }
+
+  // How a command names a run, by its folder: "tiny-1a2b3c4d --store other".
+  std::string words_for(const std::string& run) const {
+    return shell_quoted(run) + store_option(shown);
+  }
 };
 
 }  // namespace exprun

@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 
 // Between the decision and the lock another process may have continued the run, even to its end,
 // or removed it.
-void require_unchanged(const Store& store, const RunRow& run) {
+void require_unchanged(const Store& store, const StoreFolder& folder, const RunRow& run) {
   const std::optional<RunRow> now = store.run(run.id);
   if (!now)
     throw Error("launch: " + run.folder +
                 " was deleted from disk meanwhile; start a new run from its recipe file");
   if (now->removed_ms)
-    throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " + run.folder +
-                " brings it back");
+    throw Error("launch: " + run.folder + " was removed meanwhile; exprun restore " +
+                folder.words_for(run.folder) + " brings it back");
   if (now->attempt == run.attempt && now->state == run.state) return;
   throw Error("launch: another process has continued " + run.folder + " meanwhile (now " +
               to_string(now->state) + " at step " + std::to_string(now->last_step) +
@@ -77,7 +77,7 @@ Attempt continue_run(Store& store, const StoreFolder& folder, const LaunchReques
   const RunFolder run_folder = folder.run(run.folder);
   const std::string instead = how_to_start_anew(request, run, folder);
   FileLock lock = lock_to_continue(store, run_folder, run, instead);
-  require_unchanged(store, run);
+  require_unchanged(store, folder, run);
   require_same_data(run, run_folder, prepared.data, instead);
   const auto& checkpoint = prepared.checkpoint;
   const int64_t from_step = checkpoint ? checkpoint->step : 0;
