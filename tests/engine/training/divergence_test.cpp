@@ -178,6 +178,12 @@ TEST_CASE("divergence: weights that are no numbers are not skipped over") {
       make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::weights, {4}}));
   CHECK((ended.result.end == End::diverged));
   CHECK(ended.result.position.step == 9);
+  std::vector<std::string> skipped;
+  for (int step = 5; step <= 9; ++step)
+    skipped.push_back("warning divergence: the loss of step " + std::to_string(step) +
+                      " is nan; the update was skipped");
+  CHECK(of_kind(recorder, "warning divergence: ") == skipped);
+  CHECK(ended.result.message.starts_with("the loss of step 10 is nan; "));
 }
 
 const std::vector<std::string> kOutliers{"run.divergence.z_score=3.4", "run.divergence.window=16"};
