@@ -1,15 +1,9 @@
-"""Every table and plot, to the letter: tests/golden/tables/NAME.txt has commands and what they print, of the store that
-the function NAME here makes.
-
-`COLUMNS=80` before a command is a terminal of that width; else standard output is no terminal, and standard error
-stands after it. With EXPRUN_UPDATE_GOLDENS=1 the answers are written anew: read the difference before you keep it.
-"""
-import os
-import re
-import shlex
+"""Every table and plot, to the letter: tests/golden/tables/NAME.txt (goldens.py) is of the store that the function NAME
+here makes."""
 import struct
 import unittest
 
+import goldens
 from made_runs import STARTED, MadeRuns, run_rows
 from support import ROOT
 
@@ -103,15 +97,18 @@ class Tables(MadeRuns):
             header = struct.pack("<256i", 20240520, 1, len(tokens), *[0] * 253)
             self.write(f"shards/{name}", header + struct.pack(f"<{len(tokens)}H", *tokens))
 
+    def terminals(self):
+        """At two widths, with colors and without."""
+        self.every_state()
+
     # --- their tables ----------------------------------------------------------------------------------
 
     def answer(self, command):
-        words = shlex.split(command)
-        columns = re.fullmatch(r"COLUMNS=(\d+)", words[0])
+        columns, colors, words = goldens.parsed(command)
         if columns:
-            text = self.at_terminal(int(columns[1]), *words[2:], colors=False)
+            text = goldens.named_colors(self.at_terminal(columns, *words, colors=colors))
         else:
-            result = self.exprun(*words[1:])
+            result = self.exprun(*words)
             text = result.out + result.err
         for found, shown in ((str(STARTED), SHOWN_STARTED), (str(self.folder), "HERE")):
             text = text.replace(found, shown)
@@ -119,15 +116,7 @@ class Tables(MadeRuns):
 
     def check(self, name):
         getattr(self, name)()
-        file = GOLDENS / f"{name}.txt"
-        golden = file.read_text()
-        head, *blocks = re.split(r"^\$ ", golden, flags=re.M)
-        commands = [block.partition("\n")[0] for block in blocks]
-        found = head + "\n".join(f"$ {command}\n{self.answer(command)}" for command in commands)
-        if os.environ.get("EXPRUN_UPDATE_GOLDENS"):
-            file.write_text(found)
-        self.assertGreater(len(commands), 1)
-        self.assertMultiLineEqual(found, file.read_text())
+        goldens.check(self, GOLDENS / f"{name}.txt", self.answer)
 
 
 for golden in sorted(GOLDENS.glob("*.txt")):
