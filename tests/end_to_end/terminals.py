@@ -15,11 +15,30 @@ from support import BUILD, TIMEOUT
 TAKEN, GIVEN_BACK = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
+def lines_left(written):
+    """The lines that stand in a terminal after what exprun wrote there below each other: it draws over whole lines."""
+    lines, row = [""], 0
+    for part in re.split(r"(\n|\r|\x1b\[\d*[ABJK])", written.replace("\r\n", "\n")):
+        count = int(re.sub(r"\D", "", part) or 1) if part.startswith("\x1b[") else 1
+        if part == "\n" or part.endswith("B") and part.startswith("\x1b["):
+            row += count
+            lines += [""] * (row + 1 - len(lines))
+        elif re.fullmatch(r"\x1b\[\d*A", part):
+            row -= count
+        elif part == "\x1b[K":
+            lines[row] = ""
+        elif part == "\x1b[J":
+            lines[row:] = [""]
+        elif part != "\r":
+            lines[row] += part
+    return lines
+
+
 class Terminal:
     """A pseudo-terminal with exprun in it, and the page as it stands: the few codes that exprun writes. What it says on
     standard error comes through a pipe, unless `errors` is None. Skips the test where there are no pseudo-terminals."""
 
-    def __init__(self, test, *words, columns=100, lines=30, term="xterm", errors=subprocess.PIPE):
+    def __init__(self, test, *words, columns=100, lines=30, term="xterm", errors=subprocess.PIPE, colors=False):
         if not has_terminals():
             test.skipTest("this machine has no pseudo-terminals")
         self.test = test
@@ -28,7 +47,7 @@ class Terminal:
         self.size(columns, lines)
         self.before = termios.tcgetattr(self.end)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
-        environment |= {"TERM": term, "NO_COLOR": "1", "XDG_CACHE_HOME": str(test.folder / "cache")}
+        environment |= {"TERM": term, "NO_COLOR": "" if colors else "1", "XDG_CACHE_HOME": str(test.folder / "cache")}
         self.process = subprocess.Popen([BUILD / "exprun", *words], cwd=test.folder, stdin=self.end, stdout=self.end,
                                         stderr=errors or self.end, env=environment, start_new_session=True)
         if errors:

@@ -1,4 +1,7 @@
-"""What a terminal shows of a run: at 80 and 120 columns, with colors and without; and what a log gets instead."""
+"""What a terminal shows of a run, a sweep and of mistakes, as tests/golden/screens has it (goldens.py): at 80 and 120
+columns, with colors and without; and what a log gets instead. Of the golden text, only what differs from machine to
+machine is replaced: times, rates, bars, names of runs, the last digit of a loss; and what a sweep's table shows of
+training, which goes on between two looks."""
 import contextlib
 import fcntl
 import os
@@ -6,16 +9,22 @@ import pty
 import re
 import select
 import shlex
+import shutil
+import signal
 import struct
 import subprocess
 import termios
 import time
 import unittest
 
+import goldens
+from goldens import named_colors, without_colors
 from shells import has_terminals
 from support import BUILD, ROOT, TIMEOUT, ExprunTest
+from terminals import Terminal, lines_left
 
-COLORS = {"1": "bold", "1;31": "red", "32": "green", "1;33": "yellow", "36": "cyan", "0": "/"}
+TIME = r"(?:<1 ?s|\d+\.\d+s|\d+ ?(?:s|min|m|h|d)(?: ?\d+ ?(?:s|min|m|h))?)"
+SCREENS = ROOT / "tests/golden/screens"
 EVALUATED = """
 [evaluation.val_loss]
 every = "20 steps"
@@ -24,6 +33,7 @@ tokens = 640
 [evaluation.sample]
 prompt = "sea"
 tokens = 4
+temperature = 0
 """
 
 
@@ -39,20 +49,11 @@ def lines_of(written):
     return done + [line] * bool(line), states
 
 
-def named_colors(text):
-    return re.sub(r"\x1b\[([0-9;]*)m", lambda code: f"<{COLORS.get(code[1] or '0', code[1])}>", text)
-
-
-def without_codes(text):
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
 def normalized(text):
     """What a clock, a machine or a bar's width decides is replaced."""
-    for pattern, name in ((r"(?:<1 s|\d+ (?:s|min|h|d)(?: \d+ (?:s|min|h))?)(?=$|[ ,\n<])", "TIME"),
-                          (r"[\d,.]+ tokens/s", "RATE tokens/s"), (r"\[(<cyan>)?=*>?(</>)? *\]", r"[\1BAR\2]"),
-                          (r"-[0-9a-f]{8}\b", "-UID"), (r"about [\d.]+ .?iB", "about SIZE"),
-                          (r"(?:<green>|<yellow>)?[↓→↑](?:</>)?", "TREND"), (r"\b\d+\.\d{3,4}(?=$|[ ,)T])", "LOSS")):
+    for pattern, name in ((r"-[0-9a-f]{8}\b", "-UID"), (rf"(?<![\w.-]){TIME}(?=$|[ ,\n<])", "TIME"), (r" +(time  run|TIME  tiny-)", r"  \1"),
+                          (r"[\d,.]+ ?k? tok(?:ens)?/s", "RATE"), (r"\[(<cyan>)?=*>?(</>)? *\]", r"[\1BAR\2]"), (r"LibTorch [^\n]*, (?=\d+ thread)", "LIBRARIES, "),
+                          (r"((?:loss|val|best) |  )(\d+\.\d)\d{2}(?=$|[ ,↓↑→<\n])", r"\1\2##"), (r"(loss |best )(\d+\.\d\d)\d{2}\b", r"\1\2##")):
         text = re.sub(pattern, name, text)
     return text
 
@@ -89,67 +90,77 @@ class Screen(ExprunTest):
         self.write("tiny.toml", tiny + EVALUATED)
         lines, states = lines_of(self.shown("tiny.toml", *words, columns=columns, **more))
         for line in lines + states:
-            self.assertLessEqual(len(without_codes(line)), columns, line)
+            self.assertLessEqual(len(without_colors(line)), columns, line)
         return lines, [state for state in states if state]
-
-    def ending(self, lines):
-        (start,) = [number for number, line in enumerate(lines) if "finished at step" in without_codes(line)]
-        text = "\n".join(lines[start:])
-        return normalized(re.sub(r"\n {4,}(?=\S)", " ", text))  # where lines are broken follows the numbers
 
     def last_step(self, states):
         """The last step's line is always drawn."""
-        steps = [state for state in states if re.search(r" 40/40 +loss", without_codes(state))]
+        steps = [state for state in states if re.search(r" 40/40 +loss", without_colors(state))]
         self.assertTrue(steps, states)
         return normalized(named_colors(steps[-1]))
 
     def test_a_run(self):
-        """At each width, with colors and without."""
-        for columns in (80, 120):
-            for color in (False, True):
-                with self.subTest(columns=columns, color=color):
-                    lines, states = self.run_shown("--store", f"{columns}{color}", columns=columns, color=color)
-                    bar = "[<cyan>BAR</>]" if color else "[BAR]"
-                    # At 80 columns the time that has passed gives way first; a slow machine's rate leaves room for it.
-                    self.assertIn(self.last_step(states), (
-                        [f"100% {bar}  40/40  loss LOSSTREND  val LOSS  best LOSS  RATE tokens/s  TIME  ETA TIME"] if columns == 120 else
-                        [f"100% {bar} 40/40 loss LOSSTREND val LOSS best LOSS RATE tokens/s{time} ETA TIME" for time in ("", " TIME")]))
-                    self.assertEqual(self.ending(lines), f"""\
-exprun: finished at step 40/40, val loss LOSS (best LOSS at step 40), RATE tokens/s, TIME of training
-exprun: saved in {columns}{color}/tiny-UID/checkpoints/step_00000040
-exprun: samples in {columns}{color}/tiny-UID/samples
-exprun: next:
-  exprun report --store {columns}{color}   compares the runs
-  exprun sample tiny-UID --store {columns}{color}   generates text with it
-  exprun resume tiny-UID run.steps=80 --store {columns}{color}   trains it twice as long""")
+        self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATED)
+        goldens.check(self, SCREENS / "run.txt", self.run_answer)
+
+    def run_answer(self, command):
+        """The lines as they stand at last, behind the line of the run at its last step, which is always drawn."""
+        columns, color, words = goldens.parsed(command)
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        lines, states = lines_of(self.shown(*words, columns=columns, color=color))
+        for line in lines + states:
+            self.assertLessEqual(len(without_colors(line)), columns, line)
+        last = [state for state in states if re.search(r" 40/40 +loss", without_colors(state))]
+        self.assertTrue(last, states)
+        return self.settled("\n".join([last[-1], "", *lines, ""]))
 
     def test_a_sweep(self):
-        """At each width, with colors and without."""
-        for columns in (80, 120):
-            for color in (False, True):
-                with self.subTest(columns=columns, color=color):
-                    written = self.shown("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=1000", "evaluation.val_loss.every=100 steps", "-j", "2",
-                                         "--store", f"{columns}{color}", columns=columns, color=color).replace("\r\n", "\n")
-                    drawn = [piece for piece in re.split(r"\n|\r|\x1b\[\d*[ABJK]", written) if piece]
-                    for piece in drawn:
-                        self.assertLessEqual(len(without_codes(piece)), columns, piece)
-                    table = {re.sub(r" {2,}", "  ", piece).strip() for piece in drawn if re.search(r"trial +lr|running", piece)}
-                    for row in table:
-                        self.assertRegex(row, r"^trial  lr  step  state(  ETA  val/loss)?$|^[12]  0\.0[12]  \d+/1000  running"
-                                              r"(  (<1 s|\d+ \S+( \d+ s)?))?(  \d\.\d+  [▁▂▃▄▅▆▇█]+)?$|^[01] of 2 trials finished, [12] running(, ETA (<1 s|\d+ \S+( \d+ s)?))?$")
-                    ending = written[written.index("exprun: the trials that finished"):]
-                    ending = re.sub(r"0\.0\d  LOSS  \d+", "LR  LOSS  STEP", normalized(re.sub(r" {2,}", "  ", re.sub(r" *\n {4,}(?=\S)", " ", ending))))
-                    self.assertEqual(re.sub(r"\d\.\d\ds", "TIME", re.sub(r"[12]e-2", "LR", re.sub(r"at step \d+ \(", "at step STEP (", ending))), f"""\
-exprun: the trials that finished, best first:
-  lr  best val/loss  at step  time  run
-LR  LOSS  STEP  TIME  tiny-UID
-LR  LOSS  STEP  TIME  tiny-UID
-exprun: best: lr=LR, val/loss LOSS at step STEP (tiny-UID)
-exprun: next:
-  exprun tiny.toml lr=LR 'evaluation.val_loss.every=100 steps' steps=2000 --store {columns}{color}  trains the best point again, for twice as long
-  exprun sweep show 1 --store {columns}{color}  shows every trial
-  exprun report --sweep 1 --store {columns}{color}  compares the runs
-""")
+        goldens.check(self, SCREENS / "sweep.txt", self.sweep_answer)
+
+    def sweep_answer(self, command):
+        """Of a sweep without an end, the table once all that it shows is known; of another one, the lines at its end."""
+        columns, color, words = goldens.parsed(command)
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        terminal = Terminal(self, *words, columns=columns, errors=None, colors=color)
+        endless, row = "steps=100000000" in words, rf" *[12] .*running +{TIME} .*[▁▂▃▄▅▆▇█]{{2}}"
+        if endless:
+            terminal.read_until(rf" *trial .*\n{row}\n{row}\n.*2 running, ETA .*\Z", lambda: "\n".join(lines_left(terminal.lines())))
+            table = lines_left(terminal.lines())[-4:]
+            terminal.process.send_signal(signal.SIGINT)
+        self.assertEqual(terminal.process.wait(TIMEOUT), 130 if endless else 0, terminal.lines())
+        terminal.read(0.1)
+        for piece in re.split(r"\n|\r|\x1b\[\d*[ABJK]", terminal.lines()):
+            self.assertLessEqual(len(without_colors(piece)), columns, piece)
+        return "".join(map(self.table_row, table)) if endless else self.settled("\n".join(lines_left(terminal.lines())))
+
+    @staticmethod
+    def table_row(line):
+        """Its columns are as wide as what stands in them."""
+        row = re.sub(r" {2,}", "  ", named_colors(line).strip()) + "\n"
+        for pattern, name in ((r"\d+(/\d+  running)", r"STEP\1"), (rf"(running  |ETA ){TIME}", r"\1TIME"), (r"\d\.\d{3,4}(?=  [▁▂▃▄▅▆▇█])", "LOSS"),
+                              (r"[▁▂▃▄▅▆▇█]+", "CURVE")):
+            row = re.sub(pattern, name, row)
+        return row
+
+    def settled(self, text):
+        """A message that a machine's numbers are in is in one line: they decide where it is broken."""
+        messages = re.split(r"\n(?! {4,}\S)", named_colors(text))
+        lines = []
+        for message in messages:
+            whole = normalized(re.sub(r"\n {4,}(?=\S)", " ", message))
+            lines.append(whole if re.search("RATE|TIME", whole) else normalized(message))
+        return "\n".join(lines)
+
+    def test_mistakes(self):
+        self.write("wrong.toml", (self.folder / "tiny.toml").read_text().replace("num_heads = 2", "num_heads = 3")
+                   .replace("lr = 1e-2", "learning_rate = 1e-2\nbetas = [0.9, 1.5]").replace("text.txt", "texts.txt"))
+        self.exprun("tiny.toml", "steps=1")
+        goldens.check(self, SCREENS / "mistakes.txt", self.mistakes_answer)
+
+    def mistakes_answer(self, command):
+        columns, color, words = goldens.parsed(command)
+        shown = self.shown(*words, columns=columns, color=color, code=2).replace("\r\n", "\n")
+        return normalized(named_colors(shown).replace(str(self.folder), "HERE"))
 
     def test_what_comes_next_is_a_command_that_works(self):
         for kind in sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/schedule").iterdir()):
@@ -175,7 +186,7 @@ exprun: next:
 
     def test_the_learning_rate_and_the_formula_of_mfu_are_shown_on_demand(self):
         lines, states = self.run_shown("-v", "metrics.peak_tflops=1", columns=140)
-        self.assertIn("  lr 0.01000  ", self.last_step(states).replace("lr LOSS", "lr 0.01000"))
+        self.assertIn("  lr 0.01000  ", self.last_step(states))
         self.assertRegex("\n".join(lines), r"MFU [\d.]+% \(convention P, peak 1 TFLOP/s\)")
         lines, _ = self.run_shown_again("--new", "metrics.peak_tflops=1", columns=140)
         self.assertNotIn("MFU", "\n".join(lines))
@@ -187,7 +198,7 @@ exprun: next:
         _, states = self.run_shown("evaluation.sample.tokens=20000", "evaluation.sample.temperature=0", columns=120)
         sampling = [normalized(state) for state in states if " sample: " in state]
         self.assertTrue(sampling, states)
-        self.assertRegex(sampling[-1], r"^100% \[BAR\]  40/40  sample: [\d.]+( k)? of 20\.0 k tokens(, [\d.]+( k)? tokens/s, ETA TIME)?$")
+        self.assertRegex(sampling[-1], r"^100% \[BAR\]  40/40  sample: [\d.]+( k)? of 20\.0 k tokens(, RATE, ETA TIME)?$")
 
     def test_mistakes_are_in_color_in_every_terminal_that_has_some(self):
         self.write("wrong.toml", (self.folder / "tiny.toml").read_text().replace("num_heads = 2", "num_heads = 3"))
@@ -195,7 +206,7 @@ exprun: next:
             with self.subTest(term=term):
                 shown = named_colors(self.shown("wrong.toml", columns=80, color=True, code=2, term=term).replace("\r\n", "\n"))
                 self.assertEqual(shown, """\
-<bold>wrong.toml:10:13: </><red>error:</> 'num_heads' must divide hidden_size, 16
+<bold>wrong.toml:10:13: </><bold red>error:</> 'num_heads' must divide hidden_size, 16
     num_heads = 3
                 <green>^</> 2 or 4 would work
 """)
@@ -214,8 +225,8 @@ exprun: next:
 
     def test_a_log_gets_lines(self):
         result = self.exprun("tiny.toml", "metrics.progress_every=20 steps")
-        lines = [normalized(line) for line in result.err.splitlines() if "/40 " in line]
-        self.assertEqual(lines, [f"exprun: step {step}/40  loss LOSS  RATE tokens/s  elapsed TIME  ETA TIME" for step in (20, 40)])
+        lines = [re.sub(r"loss \d.\d\d##", "loss LOSS", normalized(line)) for line in result.err.splitlines() if "/40 " in line]
+        self.assertEqual(lines, [f"exprun: step {step}/40  loss LOSS  RATE  elapsed TIME  ETA TIME" for step in (20, 40)])
         self.assertNotIn("\r", result.err)
 
 
