@@ -27,9 +27,22 @@ class HuggingFaceModels(ExprunTest):
         self.exprun("new", "tuned", "--from", "mine")
         self.assertIn('\npath = "text.txt" ', (self.folder / "tuned.toml").read_text())
         self.exprun("tuned.toml", "steps=2", "warmup=0 steps", "evaluation.sample.every=1 steps", "prompt=3 little")
-        (self.folder / "text.txt").unlink()
-        self.exprun("new", "other", "--from", "mine")
-        self.assertIn('\npath = "${libtorch}/', (self.folder / "other.toml").read_text())
+
+    def test_a_recipe_for_an_export_says_that_the_text_of_the_run_is_not_here(self):
+        """What else it reads; with a tokenizer of that text's characters no other text is read."""
+        for tokenizer, path, instead in (
+                ("char", "text.txt", "the recipe names it all the same, because the tokenizer knows only its characters; name another"),
+                ("byte", "${libtorch}/include/ATen/**/*.h", "the recipe reads LibTorch's C++ headers instead; name a text")):
+            with self.subTest(tokenizer=tokenizer):
+                text = (self.folder / "text.txt").read_text()
+                self.exprun("tiny.toml", "steps=2", "activation=gelu_tanh", "tokenizer=" + tokenizer)
+                self.exprun("export", "@last", "--huggingface", tokenizer)
+                (self.folder / "text.txt").unlink()
+                said = self.exprun("new", "of_" + tokenizer, "--from", tokenizer).err
+                self.assertIn(f"warning: new: the text of the exported run, 'text.txt', is not here; {instead} with --path FILE\n", said)
+                self.assertNotIn("no file matches", said)
+                self.assertIn(f'\npath = "{path}" ', (self.folder / f"of_{tokenizer}.toml").read_text())
+                self.write("text.txt", text)
 
     def test_a_folder_is_trained_on_and_written_again(self):
         source = fixture(self, "parity/hf_gpt2/model")

@@ -42,6 +42,7 @@ struct StarterRequest {
 };
 
 constexpr const char* kTokenShards = "token_shards";
+constexpr const char* kExportedRecipe = "recipe.toml";
 constexpr const char* kTextEverywhere = "${libtorch}/include/ATen/**/*.h";
 constexpr size_t kCommentColumn = 36;
 constexpr int64_t kGpt2Vocabulary = 50257;
@@ -112,6 +113,14 @@ std::string path_key(const Schema& dataset) {
   return "";
 }
 
+// Whether there are files that it names.
+bool is_there(const Value& path) try {
+  find_sources(path, libtorch_folder());
+  return true;
+} catch (const RecipeError&) {
+  return false;
+}
+
 Given tokenizer_given(const std::filesystem::path& folder) {
   if (const auto tokenizer = tokenizer_of(folder))
     return {{"tokenizer", *tokenizer == folder ? "\"gpt2\"" : "\"huggingface\""},
@@ -123,27 +132,47 @@ Given tokenizer_given(const std::filesystem::path& folder) {
   return {};
 }
 
-// The text of the run whose export a folder is; empty where it says none, it is gone, or it is read
-// in a way of its own.
-std::string data_of_export(const std::filesystem::path& folder) try {
+// The text of the run whose export a folder is.
+struct ExportedText {
+  std::string path;        // empty where nothing says one, or it is read in a way of its own
+  bool is_here = false;    // its files are
+  bool is_needed = false;  // the tokenizer knows only its characters
+};
+
+ExportedText text_of_export(const std::filesystem::path& folder) try {
   const ResolvedRecipe recipe =
-      try_resolve(read_recipe((folder / "recipe.toml").string(), {})).recipe;
+      try_resolve(read_recipe((folder / kExportedRecipe).string(), {})).recipe;
   const Value* type = recipe.find("dataset.type");
   const Value* path = recipe.find("dataset.path");
   const std::string* files = path ? path->as<std::string>() : nullptr;
-  if (!type || !files || toml_text(*type) != "\"text\"") return "";
+  if (!type || !files || toml_text(*type) != "\"text\"") return {};
   const Schema& keys = type_schema(SchemaSet::embedded(), "dataset", "text")["properties"];
   for (const char* key : {"validation", "format", "template", "fallback_template", "separator"}) {
     const Value* value = recipe.find(std::string("dataset.") + key);
     const bool has_default = keys.contains(key) && keys[key].contains("default");
-    if (value && (!has_default || toml_text(*value) != toml_of(keys[key]["default"]))) return "";
+    if (value && (!has_default || toml_text(*value) != toml_of(keys[key]["default"]))) return {};
   }
-  find_sources(*path, libtorch_folder());
-  return *files;
+  return {*files, is_there(*path), text_at(recipe.root(), "dataset.tokenizer") == "char"};
 } catch (const Error&) {
-  return "";
+  return {};
 } catch (const RecipeError&) {
-  return "";
+  return {};
+}
+
+// The path of the data where none is given, empty for what is on every machine.
+std::string path_from_export(const std::filesystem::path& folder) {
+  const ExportedText text = text_of_export(folder);
+  if (text.is_here || (text.path.empty() && !file_exists(folder / kExportedRecipe)))
+    return text.path;
+  const std::string which =
+      "the text of the exported run" + (text.path.empty() ? "" : ", '" + text.path + "',");
+  if (text.is_needed)
+    log_warning("new: " + which + " is not here; the recipe names it all the same, because the " +
+                "tokenizer knows only its characters; name another with --path FILE");
+  else
+    log_warning("new: " + which + (text.path.empty() ? " is not one plain file" : " is not here") +
+                "; the recipe reads LibTorch's C++ headers instead; name a text with --path FILE");
+  return text.is_needed ? text.path : "";
 }
 
 Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
@@ -339,8 +368,6 @@ void name_data(const std::string& path, StarterRequest& request) {
     request.validation = folder_patterns(path, {request.data, Split::validation});
   if (request.path.empty()) request.path = {path};
   request.bytes = bytes_of(request.path);
-  if (!request.bytes)
-    log_warning("new: no file matches '" + path + "'; the recipe needs it to run");
 }
 
 Offer types_of(const char* kind) {
@@ -398,9 +425,12 @@ int run_new(const Words& words, const Globals&) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
-  if (path.empty() && request.data == "text" && !request.from.empty())
-    path = data_of_export(request.from);
+  const bool is_given = !path.empty();
+  if (!is_given && request.data == "text" && !request.from.empty())
+    path = path_from_export(request.from);
   name_data(path, request);
+  if (is_given && !request.bytes)
+    log_warning("new: no file matches '" + path + "'; the recipe needs it to run");
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
