@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/files/file.h"
 #include "base/json_text.h"
+#include "base/process/signals.h"
 #include "base/strings.h"
 #include "base/terminal/console.h"
 #include "base/terminal/terminal.h"
@@ -32,6 +33,7 @@ namespace {
 
 constexpr const char* kEraseLine = "\r\x1b[K";
 constexpr size_t kHangingIndent = 4;  // of the further lines of a message
+constexpr size_t kEcho = 2;  // columns of the "^C" that a terminal writes behind a progress line
 
 // "exprun: " for info, "exprun: warning: " with the word in color for the others.
 class Prefix final : public spdlog::custom_flag_formatter {
@@ -119,7 +121,7 @@ class Console {
     const std::lock_guard lock(mutex_);
     if (kept_) kept_->log(level_of(level), text);
     if (!logger_->should_log(level_of(level))) return;
-    write(progress_.empty() ? "" : erased());
+    if (!progress_.empty() || is_echoed()) write(erased());
     logger_->log(level_of(level), terminal_ ? fitted(level, text) : text);
     write(joined(progress_, "\n"));
   }
@@ -159,8 +161,7 @@ class Console {
     const std::lock_guard lock(mutex_);
     if (!shows_progress() || (lines.empty() && progress_.empty())) return;
     if (lines.size() >= terminal_rows()) lines.erase(lines.begin(), lines.end() - 1);
-    const size_t columns = columns_of(STDERR_FILENO) - 1;
-    for (std::string& line : lines) line = clipped(line, columns);
+    for (std::string& line : lines) line = clipped(line, columns_of_progress());
     write(lines.size() == progress_.size() ? rewritten(lines) : erased() + joined(lines, "\n"));
     progress_ = std::move(lines);
   }
@@ -168,7 +169,12 @@ class Console {
   ProgressRoom room() {
     const std::lock_guard lock(mutex_);
     if (!shows_progress()) return {};
-    return {columns_of(STDERR_FILENO) - 1, wants_color(STDERR_FILENO)};
+    return {columns_of_progress(), wants_color(STDERR_FILENO)};
+  }
+
+  void erase_progress_of_killed() {
+    const std::lock_guard lock(mutex_);
+    if (shows_progress()) write(kEraseLine);
   }
 
   bool shows(LogLevel level) {
@@ -178,6 +184,13 @@ class Console {
 
  private:
   bool shows_progress() const { return terminal_ && logger_->should_log(spdlog::level::info); }
+
+  // Whether "^C" may stand where the next message begins.
+  bool is_echoed() const { return terminal_ && stop_requested() == StopRequest::interrupt; }
+
+  static size_t columns_of_progress() {
+    return std::max(columns_of(STDERR_FILENO), kEcho + 1) - kEcho;
+  }
 
   // After the head that Prefix writes.
   static std::string fitted(LogLevel level, const std::string& text) {
@@ -248,6 +261,10 @@ void show_progress_lines(const std::vector<std::string>& lines) {
 
 ProgressRoom progress_room() {
   return Console::instance().room();
+}
+
+void erase_progress_of_killed() {
+  Console::instance().erase_progress_of_killed();
 }
 
 bool is_shown(LogLevel level) {

@@ -36,9 +36,10 @@ def lines_left(written):
 
 class Terminal:
     """A pseudo-terminal with exprun in it, and the page as it stands: the few codes that exprun writes. What it says on
-    standard error comes through a pipe, unless `errors` is None. Skips the test where there are no pseudo-terminals."""
+    standard error comes through a pipe, unless `errors` is None. Where it `controls`, keys such as Ctrl-C are signals. Skips
+    the test where there are no pseudo-terminals."""
 
-    def __init__(self, test, *words, columns=100, lines=30, term="xterm", errors=subprocess.PIPE, colors=False):
+    def __init__(self, test, *words, columns=100, lines=30, term="xterm", errors=subprocess.PIPE, colors=False, controls=False):
         if not has_terminals():
             test.skipTest("this machine has no pseudo-terminals")
         self.test = test
@@ -49,7 +50,8 @@ class Terminal:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("EXPRUN_")}
         environment |= {"TERM": term, "NO_COLOR": "" if colors else "1", "XDG_CACHE_HOME": str(test.folder / "cache")}
         self.process = subprocess.Popen([BUILD / "exprun", *words], cwd=test.folder, stdin=self.end, stdout=self.end,
-                                        stderr=errors or self.end, env=environment, start_new_session=True)
+                                        stderr=errors or self.end, env=environment, start_new_session=True,
+                                        preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controls else None)
         if errors:
             test.addCleanup(self.process.stderr.close)
         test.addCleanup(self.process.wait)

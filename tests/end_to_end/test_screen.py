@@ -5,6 +5,7 @@ training, which goes on between two looks."""
 import contextlib
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -222,6 +223,19 @@ class Screen(ExprunTest):
             for line in shown.splitlines():
                 self.assertTrue(len(line) <= columns or " " not in line.strip(), line)
             self.assertEqual(set(plain.split()), set(shown.split()))
+
+    def test_what_stands_in_the_line_is_erased_before_the_last_message(self):
+        """The "^C" that the terminal echoes, and the progress of a trainer that was killed."""
+        for ending, said in ((lambda shown, trainer: os.write(shown.terminal, b"\x03"), r"interrupted at step \d+/1000000"),
+                             (lambda shown, trainer: os.kill(trainer, signal.SIGKILL), r"warning: [\w-]+ was killed: ")):
+            with self.subTest(said=said):
+                shown = Terminal(self, "tiny.toml", "--new", "steps=1000000", "evaluation.val_loss.every=100000 steps",
+                                 "evaluation.sample.every=100000 steps", columns=80, errors=None, controls=True)
+                shown.wait_for_lines(r"/1000000 loss")
+                (trainer,) = map(int, pathlib.Path(f"/proc/{shown.process.pid}/task/{shown.process.pid}/children").read_text().split())
+                ending(shown, trainer)
+                shown.wait_for_lines(said)
+                self.assertRegex(shown.lines(), r"\r\x1b\[Kexprun: " + said)
 
     def test_a_log_gets_lines(self):
         result = self.exprun("tiny.toml", "metrics.progress_every=20 steps")

@@ -38,6 +38,9 @@ struct ProgressRoom {
 };
 ProgressRoom progress_room();
 
+// Of a process that shared the terminal and was killed: what may be left of its progress line.
+void erase_progress_of_killed();
+
 // Only to the file of keep_log.
 void note_in_log(const std::string& message);
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/terminal/console.h"
 #include "control/launch/process/child_group.h"
 #include "control/launch/process/trainer_end.h"
 #include "control/launch/ranks/ranks.h"
@@ -193,6 +194,8 @@ AttemptEnd supervise(Store& store, const Attempt& attempt, const ForwardedSignal
     throw;
   }
   const ChildEnd& end = group.end;
+  // Whoever is the cause, rank 0 may have been killed for it.
+  if (!request.log_to_file && (end.signal || group.child != 0)) erase_progress_of_killed();
   const bool by_sweep = group.stopped_by_sweep && end_state(end) == RunState::interrupted;
   const std::string why_pruned = by_sweep ? event_text(store, attempt, kPruneEvent) : "";
   EndRecord record = why_pruned.empty()

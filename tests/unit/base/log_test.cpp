@@ -12,6 +12,8 @@
 #include <string>
 
 #include "base/files/file.h"
+#include "base/process/signals.h"
+#include "base/terminal/console.h"
 #include "support/standard_error.h"
 #include "support/temporary_folder.h"
 
@@ -104,7 +106,24 @@ TEST_CASE("log: a message appears above the progress line, which is clipped to t
           show_progress_line("step 1 of 300, loss 4.1649");
           log_info("saved");
           show_progress_line("");
-        }) == "\r\x1b[Kstep 1 of 300, loss\r\x1b[Kexprun: saved\r\nstep 1 of 300, loss\r\x1b[K");
+        }) == "\r\x1b[Kstep 1 of 300, los\r\x1b[Kexprun: saved\r\nstep 1 of 300, los\r\x1b[K");
+}
+
+TEST_CASE("log: what a terminal echoes of Ctrl-C, or a killed process left, is erased") {
+  if (!has_terminals()) return;
+  CHECK(on_terminal([] {
+          request_stop(StopRequest::interrupt);
+          log_info("interrupted");
+        }) == "\r\x1b[Kexprun: interrupted\r\n");
+  CHECK(on_terminal([] {
+          erase_progress_of_killed();
+          log_info("killed");
+        }) == "\r\x1b[Kexprun: killed\r\n");
+  CHECK(through_pipe([] {
+          request_stop(StopRequest::interrupt);
+          erase_progress_of_killed();
+          log_info("interrupted");
+        }) == "exprun: interrupted\n");
 }
 
 TEST_CASE("log: of several progress lines only those that changed are written again") {
