@@ -666,7 +666,7 @@ class Data(unittest.TestCase):
 
     def test_a_vocabulary_that_is_missing_is_told(self):
         self.made()
-        self.assertIn("'nothing'", self.data("info", "made", "--vocabulary", "nothing", code=1))
+        self.assertIn("'nothing'", self.data("info", "made", "--tokenizer", "nothing", code=1))
 
     def test_head_names_all_that_it_cannot_show(self):
         (self.folder / "raw.bin").write_bytes(struct.pack("<3H", 5, 6, 7))

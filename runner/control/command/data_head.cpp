@@ -23,7 +23,7 @@ struct HeadOptions {
   int64_t from = 0;
   std::optional<int64_t> tokens;
   bool ids = false;
-  std::string vocabulary;
+  std::string tokenizer;
 };
 
 constexpr int64_t kUsualTokens = 256;  // of a shard; of a sample all
@@ -66,13 +66,13 @@ void tell(const std::vector<std::string>& problems) {
 int print_shards(const Words& paths, const HeadOptions& options) {
   ListedShards listed = list_shards(paths);
   const bool several = listed.shards.size() > 1;
-  if (!options.ids) find_tokenizers(listed, options.vocabulary);
+  if (!options.ids) find_tokenizers(listed, options.tokenizer);
   drop_damaged(listed);
   for (const ListedShard& shard : listed.shards)
     if (!options.ids && !shard.tokenizer && !shard.folder->names_tokenizer()) {
       tell(listed.problems);
       throw Error("data head: nothing says which tokenizer made '" + shard.file.string() +
-                      "'; give --vocabulary PATH, or --ids for the numbers",
+                      "'; give --tokenizer PATH, or --ids for the numbers",
                   ExitCode::bad_recipe);
     }
   for (const ListedShard& shard : listed.shards) try {
@@ -96,10 +96,10 @@ std::vector<int64_t> part_of(const std::vector<int64_t>& tokens, const HeadOptio
 
 int print_samples(const BatchChoice& choice, const HeadOptions& options, const Globals& globals) {
   TrainedBatch batch = trained_batch(choice, globals);
-  if (!options.vocabulary.empty()) batch.tokenizer = load_vocabulary(options.vocabulary);
+  if (!options.tokenizer.empty()) batch.tokenizer = load_vocabulary(options.tokenizer);
   if (!options.ids && !batch.tokenizer)
     throw Error("data head: nothing says which tokenizer made the data of " + batch.run +
-                    "; give --vocabulary PATH, or --ids for the numbers",
+                    "; give --tokenizer PATH, or --ids for the numbers",
                 ExitCode::bad_recipe);
   for (size_t i = 0; i < batch.samples.size(); ++i) {
     const TrainedSample& sample = batch.samples[i];
@@ -148,8 +148,10 @@ int run_data_head(const Words& words, const Globals& globals) {
               "number of tokens (default: 256 of a shard, all of a sample)", 1)
       .number("--from", options.from, "index of the first token (default: 0)")
       .flag("--ids", options.ids, "print token ids")
-      .option("--vocabulary", "PATH", options.vocabulary,
-              "a BPE vocabulary; prepared folders include their own", offer::files)
+      .option("--tokenizer", "PATH", options.tokenizer,
+              "a tokenizer.json, or a vocabulary file or its folder; prepared folders include "
+              "their own",
+              offer::files)
       .exit_codes(kReadsRuns)
       .example("exprun data head data/corpus --tokens 64", "as text")
       .example("exprun data head data/corpus --ids", "as token ids")

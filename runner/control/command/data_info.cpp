@@ -133,7 +133,7 @@ void find_missing(const ListedShards& listed, std::vector<std::string>& problems
 
 int run_data_info(const Words& words, const Globals&) {
   Words paths;
-  std::string vocabulary;
+  std::string tokenizer;
   int64_t most = 0;
   TableFormat format;
   Arguments arguments(
@@ -142,7 +142,8 @@ int run_data_info(const Words& words, const Globals&) {
       "from. Supports the formats of llm.c, modded-nanogpt, DDP-BASEMODEL-TRAIN and nanoGPT.");
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--histogram", most, "list the N most frequent tokens instead")
-      .option("--vocabulary", "PATH", vocabulary, "a BPE vocabulary, to show tokens as text",
+      .option("--tokenizer", "PATH", tokenizer,
+              "a tokenizer.json, or a vocabulary file or its folder, to show tokens as text",
               offer::files)
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data info data/corpus", "each shard of a folder")
@@ -150,7 +151,7 @@ int run_data_info(const Words& words, const Globals&) {
   format.declare(arguments);
   if (!arguments.parse(words)) return 0;
   ListedShards listed = list_shards(paths);
-  if (most > 0 || !vocabulary.empty()) find_tokenizers(listed, vocabulary);
+  if (most > 0 || !tokenizer.empty()) find_tokenizers(listed, tokenizer);
   std::vector<std::string> problems = listed.problems;
   find_missing(listed, problems);
   const ResultTable table = most > 0 ? histogram(listed, static_cast<size_t>(most), problems)
