@@ -82,6 +82,7 @@ class Check(ExprunTest):
         tokens = sum(len(line) for line in (self.folder / "text.txt").read_text().splitlines(True))
         blocks = (int(tokens * 0.9) - 1) // 16
         self.assertAlmostEqual(plan["epochs"], 40 * 4 / blocks, delta=0.01)
+        self.assertIn(" tokens, 1 epoch\n", self.exprun("check", "tiny.toml", "batch.sequences=1", f"run.steps={blocks}").out)
         self.assertIn("the speed of tiny-", self.exprun("check", "tiny.toml").out)
         # Another length and learning rate, whose data are not known, have that speed too.
         vocabulary = len(set((self.folder / "text.txt").read_text()))

@@ -299,7 +299,7 @@ class Sweep(SweepCrashes):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3,3e-3", "steps=2")
         self.exprun("tiny.toml", "lr=2e-3", "steps=2")
         said = self.exprun(*line).err
-        self.assertRegex(said, r"exprun: sweep of 3 trials, 2 of them still to run, about <?\d+ s if run one after another\n")
+        self.assertRegex(said, r"exprun: sweep of 3 trials, 2 of them still to run, (about \d+|less than 1) s if run one after another\n")
         self.assertEqual(re.findall(r"\[(\d)/3\] \S+ finished", said), ["1", "3"])
         again = self.exprun(*line).err
         self.assertTrue(again.startswith("exprun: sweep of 3 trials, all finished\nexprun: 3 of 3 trials finished\n"), again)
@@ -524,7 +524,7 @@ class Sweep(SweepCrashes):
         self.assertNotIn("in the background", said)
         self.assertRegex(said, r"\nexprun: the trials that finished, best first:\n *lr  best val/loss  at step  +time  run\n")
         ahead = self.exprun(*line[:2], "lr=1e-2,1e-3,1e-4", *line[3:], "--dry-run").err
-        self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them still to run, about [^ ]+ (ms|s)\n\Z")
+        self.assertRegex(ahead, r"\Aexprun: sweep of 3 trials, 1 of them still to run, (about \d+|less than 1) s\n\Z")
 
     def test_a_sweep_that_goes_on_in_the_background_shows_what_is_new_in_its_log(self):
         texts = [""]

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kWidestBar = 30, kNarrowBar = 10, kNarrowestBar = 3;  // without its brackets
 constexpr double kRateAfter = 0.5;  // seconds; before them a rate says nothing
 constexpr double kLeastSeconds = 0.95;
+constexpr int64_t kWrittenOut = 10'000;  // less work is counted to the last unit
 
 std::string percent(double fraction) {
   const std::string digits = std::to_string(static_cast<int>(std::floor(100 * fraction)));
@@ -87,8 +88,10 @@ std::string brief_time_span(double seconds) {
 
 std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds) {
   done = std::min(done, all);  // the last part may be of more
-  std::string text = in_thousands(static_cast<double>(done)) + " of " +
-                     in_thousands(static_cast<double>(all)) + " " + unit;
+  const auto counted = [&](int64_t count) {
+    return all < kWrittenOut ? with_thousands(count) : in_thousands(static_cast<double>(count));
+  };
+  std::string text = counted(done) + " of " + counted(all) + " " + unit;
   if (done <= 0 || seconds < kRateAfter) return text;
   const double rate = static_cast<double>(done) / seconds;
   return text + ", " + in_thousands(rate) + " " + unit + "/s, ETA " +

@@ -24,8 +24,8 @@ std::string time_span(double seconds);
 // In a narrow line: "<1s", "12s", "1m20s", "2h5m", "3d4h"
 std::string brief_time_span(double seconds);
 
-// "12.0 k of 65.5 k tokens, 8.12 k tokens/s, ETA 7 s": work that has taken so many seconds; without
-// rate and ETA before there is something to measure.
+// "12.0 k of 65.5 k tokens, 8.12 k tokens/s, ETA 7 s", "49 of 1,000 endings": work that has taken
+// so many seconds; without rate and ETA before there is something to measure.
 std::string work_done(int64_t done, int64_t all, const std::string& unit, double seconds);
 
 // When progress is shown again: often where a terminal's line is rewritten, seldom where each is

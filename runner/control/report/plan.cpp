@@ -64,14 +64,14 @@ std::string memory(const ordered_json& plan) {
   return plan_line("memory", "about " + binary_bytes(total) + whose) + text;
 }
 
-// "5 epochs", "0.32 epochs"; nothing where the data have none.
+// "5 epochs", "1 epoch", "0.32 epochs"; nothing where the data have none.
 std::string epochs(const ordered_json& plan) {
   if (!plan.contains("epochs") || plan.at("epochs").is_null()) return "";
   const double epochs = plan.at("epochs").get<double>();
   if (epochs >= 1000) return ", " + with_thousands(static_cast<int64_t>(epochs)) + " epochs";
   char text[32];
-  std::snprintf(text, sizeof text, ", %.3g epochs", epochs);
-  return text;
+  std::snprintf(text, sizeof text, ", %.3g epoch", epochs);
+  return std::string(text) + (std::string(text) == ", 1 epoch" ? "" : "s");
 }
 
 std::string time(const ordered_json& plan) {

@@ -267,9 +267,9 @@ std::string Trainer::limit_of_policy() const {
     return ": the " + pluralize(state.skipped_in_row, "update") + " before it " +
            (state.skipped_in_row == 1 ? "was" : "were") + " skipped, as many in a row" + limit;
   if (state.rollbacks > 0)
-    return ": the run has gone back to step " + std::to_string(*state.rollback_step) + " " +
+    return ": the run has gone back " +
            (state.rollbacks == 1 ? "once" : std::to_string(state.rollbacks) + " times") +
-           ", as often" + limit;
+           " to step " + std::to_string(*state.rollback_step) + ", as often" + limit;
   return "";
 }
 

@@ -299,8 +299,8 @@ TEST_CASE("divergence: a run goes back to a checkpoint so many times, and no mor
       make_attempt(run, recorder, never_stop, at::kCPU, with({Fault::data, {3, 12, 13, 14}}));
   CHECK((ended.result.end == End::diverged));
   CHECK(ended.result.message ==
-        "the loss of step 8 is nan; the update was not applied: the run has gone back to step 7 2 "
-        "times, as often as run.divergence.max_in_row allows");
+        "the loss of step 8 is nan; the update was not applied: the run has gone back 2 times to "
+        "step 7, as often as run.divergence.max_in_row allows");
   CHECK(of_kind(recorder, "warning divergence: ").size() == 3);
 }
 

@@ -54,6 +54,7 @@ TEST_CASE("progress line: work tells what is done, how fast, and how long it tak
         "12.0 k of 65.5 k tokens, 8.00 k tokens/s, ETA 7 s");
   CHECK(work_done(0, 65'536, "tokens", 10) == "0 of 65.5 k tokens");
   CHECK(work_done(3, 200, "endings", 0.1) == "3 of 200 endings");
+  CHECK(work_done(49, 1000, "endings", 0.1) == "49 of 1,000 endings");
   CHECK(work_done(20'100, 20'000, "tokens", 0.1) == "20.0 k of 20.0 k tokens");
 }
 

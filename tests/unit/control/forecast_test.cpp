@@ -106,6 +106,10 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
   CHECK(forecast_text(plan, ahead) ==
         "sweep of 3 trials, 2 of them still to run, about 1 min 40 s if run one after another");
+  Forecast soon = ahead;
+  soon.seconds = 0.2;
+  CHECK(forecast_text(plan, soon) ==
+        "sweep of 3 trials, 2 of them still to run, less than 1 s if run one after another");
 }
 
 TEST_CASE("sweep forecast: a trial of unknown speed takes as long for a token as the others") {

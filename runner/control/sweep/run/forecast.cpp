@@ -171,6 +171,16 @@ Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, 
   return result;
 }
 
+namespace {
+
+// "about 12 s", "less than 1 s"
+std::string about(double seconds) {
+  const std::string time = time_span(seconds);
+  return time.starts_with('<') ? "less than " + time.substr(1) : "about " + time;
+}
+
+}  // namespace
+
 std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
   const auto trials = static_cast<int64_t>(plan.trials.size()), to_run = forecast.to_run;
   std::string text = "sweep of " + pluralize(trials, "trial");
@@ -186,7 +196,7 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
     text += only_finished ? ", all finished" : ", none to run" + others;
   else if (to_run < trials)
     text += ", " + with_thousands(to_run) + " of them still to run" + others;
-  if (to_run > 0 && forecast.seconds) text += ", about " + time_span(*forecast.seconds);
+  if (to_run > 0 && forecast.seconds) text += ", " + about(*forecast.seconds);
   if (to_run > 1 && forecast.seconds)
     text += forecast.jobs == 1 ? " if run one after another"
                                : " if run " + std::to_string(forecast.jobs) + " at a time";
