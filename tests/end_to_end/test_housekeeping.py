@@ -443,24 +443,28 @@ class Housekeeping(ExprunTest):
         self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")
         self.exprun("merge", "elsewhere")
         (run,) = self.names()
-        absent = f"the folder of {run} is not in this store; if the run was merged from another store, name that one with --store"
+        merged = "if the run was merged from another store, name that one with --store"
+        absent = (f"the folder of {run} is not in this store; if it was deleted, start a new run: exprun rerun {run}, or remove its record: "
+                  f"exprun rm {run}; {merged}")
         for words in (("resume", run, "run.steps=30"), ("fork", run, "run.steps=30"), ("export", run, "--huggingface", "out"),
                       ("export", run, "--llmc", "out"), ("logs", run), ("sample", run), ("eval", run), ("eval", run, "--tokenizer", "x"),
                       ("data head", "--run", run, "--step", "1")):
             with self.subTest(words=words):
                 self.assertEqual(self.exprun(*words[0].split(), *words[1:], code=1).err, f"exprun: error: {words[0]}: {absent}\n")
-        self.assertIn(absent.replace("name that one with --store", "give the path of a checkpoint there"),
+        self.assertIn(f"the folder of {run} is not in this store; if it was deleted, name other weights; "
+                      + merged.replace("name that one with --store", "give the path of a checkpoint there"),
                       self.exprun("tiny.toml", "model.init_from=" + run, code=2).err)
         self.assertRegex(self.exprun("show", run).out,
-                         r"\n# folder +not in this store: the run was merged from another one, or its folder deleted\n")
+                         r"\n# folder +not in this store: it was deleted, or the run was merged from another one\n")
         self.assertIsNone(json.loads(self.exprun("show", run, "--json").out)["folder"])
         self.assertIn("nothing to do: the run is finished", self.exprun("resume", run).err)
         self.change_store("UPDATE attempt SET state = 'crashed'")
         self.assertEqual(self.exprun("resume", run, code=1).err, f"exprun: error: resume: {absent}\n")
         self.assertEqual(self.exprun("tiny.toml", "run.steps=20", code=1).err,
-                         f"exprun: error: launch: {absent}, or start a new run: exprun rerun {run}\n")
+                         f"exprun: error: launch: {absent}\n")
         self.exprun("export", run, "--tensorboard", "board")
         self.exprun("rerun", run)
+        self.exprun("rm", run)
 
     def test_best_is_a_run_whose_folder_is_here_where_that_is_needed(self):
         self.exprun("tiny.toml", "run.steps=2")
@@ -481,7 +485,7 @@ class Housekeeping(ExprunTest):
         self.exprun("--store", "elsewhere", "tiny.toml")
         self.exprun("merge", "elsewhere")
         (merged,) = self.names()
-        self.assertIn("  folder      not in this store: the run was merged from another one, or its folder deleted\n", self.exprun("tiny.toml").out)
+        self.assertIn("  folder      not in this store: it was deleted, or the run was merged from another one\n", self.exprun("tiny.toml").out)
         self.exprun("tiny.toml", "--new")
         self.exprun("rm", merged)
         self.exprun("gc")

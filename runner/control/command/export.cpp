@@ -91,7 +91,7 @@ Exported exported(const Store& store, const std::string& reference, const Folder
                   const Globals& globals) {
   const CheckpointChoice choice = checkpoint_choice("export", request.step);
   RunRow run = find_run_for_folder(store, globals.store, reference);
-  require_run_folder(globals.store, run.folder, "export");
+  require_run_folder(globals.store, run, "export");
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));

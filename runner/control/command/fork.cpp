@@ -50,7 +50,7 @@ Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
   const CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run_for_folder(store, globals.store, words.reference);
-  require_run_folder(globals.store, run.folder, "fork");
+  require_run_folder(globals.store, run, "fork");
   if (!ranks) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);

@@ -98,7 +98,7 @@ int run_logs(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
   const RunRow run = find_run_for_folder(store, globals.store, reference);
-  require_run_folder(globals.store, run.folder, "logs");
+  require_run_folder(globals.store, run, "logs");
   const RunFolder folder = globals.store.run(run.folder);
   RunLog log(folder, static_cast<int>(rank));
   const std::string text = log.more(run.attempt);

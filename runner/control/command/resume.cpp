@@ -102,7 +102,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     return run.state != RunState::running;
   });
   if (run.state != RunState::finished || !overrides.empty())
-    require_run_folder(globals.store, run.folder, "resume");
+    require_run_folder(globals.store, run, "resume");
   if (!ranks && run.state != RunState::finished)
     require_ranks_for_one_machine(store, run, "resume", overrides);
   RecipeText text = recipe_to_go_on_with(store, run, globals);

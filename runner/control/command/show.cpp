@@ -318,9 +318,9 @@ DatasetInfo facts_about(const std::string& what, const ResolvedRecipe& recipe,
     return glance.dataset_info;
   }
   const Store store = open_store(globals.store);
-  const std::string run = find_run(store, globals.store, what).folder;
+  const RunRow run = find_run(store, globals.store, what);
   require_run_folder(globals.store, run, "show");
-  return facts_of(PreparedData::load(globals.store.run(run).data()));
+  return facts_of(PreparedData::load(globals.store.run(run.folder).data()));
 }
 
 // Whether a length of the run or of its schedule is in epochs, which only the data tell.

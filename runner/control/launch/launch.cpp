@@ -153,13 +153,20 @@ std::string store_option(const StoreFolder& folder) {
   return store_option(folder.shown);
 }
 
+std::string how_to_start_anew(const RunRow& run, const StoreFolder& folder,
+                              const std::vector<std::string>& changes) {
+  std::string command = "exprun rerun " + shell_quoted(run.folder);
+  for (const std::string& change : changes) command += ' ' + shell_quoted(change);
+  return "start a new run: " + command + store_option(folder);
+}
+
 std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
                               const StoreFolder& folder) {
-  std::string command = "exprun rerun " + shell_quoted(run.folder);
+  std::vector<std::string> changes;
   const RecipeText& text = request.text;
   for (size_t i = text.stored; request.extends && i < text.overrides.size(); ++i)
-    if (text.is_typed(i)) command += ' ' + shell_quoted(text.overrides[i]);
-  return "start a new run: " + command + store_option(folder);
+    if (text.is_typed(i)) changes.push_back(text.overrides[i]);
+  return how_to_start_anew(run, folder, changes);
 }
 
 FileLock launch_lock(const StoreFolder& folder) {

@@ -60,7 +60,11 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 // The option that a command needs to mean this store, where it is not the usual one: " --store /a".
 std::string store_option(const StoreFolder& folder);
 
-// What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d".
+// What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d", with these
+// changes.
+std::string how_to_start_anew(const RunRow& run, const StoreFolder& folder,
+                              const std::vector<std::string>& changes = {});
+// The same with those of the request that extend it.
 std::string how_to_start_anew(const LaunchRequest& request, const RunRow& run,
                               const StoreFolder& folder);
 

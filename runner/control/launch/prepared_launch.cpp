@@ -114,9 +114,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
 
 PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
                               const LaunchRequest& request, const std::optional<RunRow>& run) {
-  if (run)
-    require_run_folder(folder, run->folder, "launch",
-                       ", or " + how_to_start_anew(request, *run, folder));
+  if (run) require_run_folder(folder, *run, "launch", how_to_start_anew(request, *run, folder));
   DataGlance glance = require_at_first_sight(request, folder, run);
   const TrainerKind trainer =
       trainer_kind(request.resolved, gpu_offer(), request.ranks.has_value());

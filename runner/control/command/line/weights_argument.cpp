@@ -92,7 +92,7 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                     "a config.json",
                 ExitCode::no_such_run);
   }
-  require_run_folder(globals.store, run_->folder, command);
+  require_run_folder(globals.store, *run_, command);
   if (!tokenizer.empty()) require_no_tokenizer();
 }
 

@@ -112,7 +112,7 @@ std::vector<TrainedSample> examples_of(const PreparedData& data, const ResolvedR
 TrainedBatch trained_batch(const BatchChoice& choice, const Globals& globals) {
   const Store store = open_store(globals.store);
   const RunRow run = find_run_for_folder(store, globals.store, choice.run);
-  require_run_folder(globals.store, run.folder, "data head");
+  require_run_folder(globals.store, run, "data head");
   if (choice.step) require_step(run, *choice.step);
   const ResolvedRecipe recipe =
       resolve_stored(latest_recipe(store, globals.store, run), "data head", choice.run);

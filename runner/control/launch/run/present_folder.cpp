@@ -3,6 +3,8 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"
+#include "base/strings.h"
+#include "control/launch/launch.h"
 
 namespace exprun {
 
@@ -10,13 +12,14 @@ bool has_folder(const StoreFolder& folder, const std::string& run) {
   return folder_exists(folder.run(run).path);
 }
 
-void require_run_folder(const StoreFolder& folder, const std::string& run,
-                        const std::string& command, const std::string& or_else) {
-  if (!has_folder(folder, run))
-    throw Error(command + ": the folder of " + run +
-                " is not in this store; if the run was merged from another store, name that one "
-                "with --store" +
-                or_else);
+void require_run_folder(const StoreFolder& folder, const RunRow& run, const std::string& command,
+                        const std::string& instead) {
+  if (has_folder(folder, run.folder)) return;
+  throw Error(
+      command + ": the folder of " + run.folder + " is not in this store; if it was deleted, " +
+      (instead.empty() ? how_to_start_anew(run, folder) : instead) +
+      ", or remove its record: exprun rm " + shell_quoted(run.folder) + store_option(folder) +
+      "; if the run was merged from another store, name that one with --store");
 }
 
 std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder) {
@@ -38,7 +41,7 @@ void say_what_is_better(const BestHere& best) {
 std::string shown_folder(const StoreFolder& folder, const std::string& run) {
   return has_folder(folder, run)
              ? (folder.shown / run).string()
-             : "not in this store: the run was merged from another one, or its folder deleted";
+             : "not in this store: it was deleted, or the run was merged from another one";
 }
 
 }  // namespace exprun

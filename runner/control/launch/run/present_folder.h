@@ -13,10 +13,11 @@ namespace exprun {
 // Of the run with this folder.
 bool has_folder(const StoreFolder& folder, const std::string& run);
 
-// Throws Error that begins with the command and says so where it is not here; `or_else` is
-// what else the command offers.
-void require_run_folder(const StoreFolder& folder, const std::string& run,
-                        const std::string& command, const std::string& or_else = "");
+// Throws Error that begins with the command and says so where it is not here, and what to do;
+// `instead` is that for a folder that was deleted, of who has more to say than
+// how_to_start_anew().
+void require_run_folder(const StoreFolder& folder, const RunRow& run, const std::string& command,
+                        const std::string& instead = "");
 
 // What "@best" means to who needs the folder of the run: the best one whose folder is here. Nothing
 // where no folder is.

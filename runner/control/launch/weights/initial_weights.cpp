@@ -57,8 +57,8 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
   if (run.empty()) return how_to_get(words, folder);
   if (!has_folder(folder, run))
     return "the folder of " + run +
-           " is not in this store; if the run was merged from another store, give the path of a "
-           "checkpoint there";
+           " is not in this store; if it was deleted, name other weights; if the run was merged "
+           "from another store, give the path of a checkpoint there";
   const auto checkpoints = complete_checkpoints(folder.run(run));
   if (checkpoints.empty()) return that_it_has_no_checkpoint(folder, run);
   const fs::path newest = folder.shown / run / "checkpoints" / checkpoints.front().path.filename();
