@@ -143,6 +143,18 @@ class Signals(ExprunTest):
             said = self.stop(process, signal.SIGINT).err
             self.assertIn(f"exprun: saved in {store}/{name}/checkpoints/step_{self.last_saved():08}\n", said)
 
+    def test_show_knows_what_the_newest_attempt_was_asked_to_do(self):
+        self.stop(self.begin(), signal.SIGINT)
+        before = self.exprun("show", "@last").out
+        process = self.start("resume", "@last", "checkpoint.every=123456 steps")
+        self.wait_for_step(self.last_saved() + 20, process)
+        self.stop(process, signal.SIGINT)
+        now = self.exprun("show", "@last").out
+        self.assertNotIn('"123456 steps"', before)
+        self.assertIn('\nevery = "123456 steps"\n', now[now.index("\n[checkpoint]"):])
+        self.assertEqual(json.loads(self.exprun("show", "@last", "--json").out)["recipe"]["checkpoint"]["every"], "123456 steps")
+        self.assertRegex(self.exprun("show", "@last", "--origin").out, r'(?m)^checkpoint\.every +"?123456 steps"? ')
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         self.stop(self.begin("tiny.toml", "steps=100000000", "checkpoint.every='10 steps'"), signal.SIGINT)
         before, newest = sorted((self.run_folder() / "checkpoints").iterdir())[-2:]

@@ -233,6 +233,24 @@ std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run)
   return attempts;
 }
 
+// What the newest attempt was asked to do: keys without an effect on results, which may change when
+// a run continues, are in its folder only.
+RecipeText newest_recipe(const Store& store, const RunRow& run, const StoreFolder& folder) {
+  RecipeText stored = stored_recipe(store, run);
+  if (has_errors(try_resolve(stored).diagnostics)) return stored;  // another version's
+  RecipeText latest = latest_recipe(store, folder, run);
+  return try_resolve(latest).recipe.hash() == run.recipe_hash ? latest : stored;
+}
+
+// As it was resolved at the start, unless the newest attempt was asked for something else.
+std::string resolved_toml_of(const Store& store, const RunRow& run, const StoreFolder& folder) try {
+  const RecipeText newest = newest_recipe(store, run, folder);
+  if (newest.to_json() == stored_recipe(store, run).to_json()) return store.resolved_toml(run.id);
+  return try_resolve(newest, dataset_info_of(folder, run)).recipe.to_toml();
+} catch (const Error&) {
+  return store.resolved_toml(run.id);
+}
+
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
   return {run,
           shown_folder(folder, run.folder),
@@ -244,7 +262,7 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.checkpoints(run.id),
           store.events(run.id),
           store.notes(run.id),
-          store.resolved_toml(run.id),
+          resolved_toml_of(store, run, folder),
           !store.attempt_text(run.id, run.attempt, "diff").empty()};
 }
 
@@ -366,7 +384,10 @@ Shown shown_of(const std::string& what, const Words& overrides, const Globals& g
   }
   const Store store = open_store(globals.store);
   const RunRow run = find_run(store, globals.store, what);
-  return {stored_recipe(store, run), run.folder, dataset_info_of(globals.store, run), {}};
+  return {newest_recipe(store, run, globals.store),
+          run.folder,
+          dataset_info_of(globals.store, run),
+          {}};
 }
 
 ResolvedRecipe resolved_of(const std::string& what, const Shown& shown) {
