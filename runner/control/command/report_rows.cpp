@@ -105,7 +105,7 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
   if (runs.empty()) return {};
-  return by_entropy(parameter_columns(paths, std::move(cells), all));
+  return by_entropy(parameter_columns(paths, std::move(cells), store.parameter_paths(), all));
 }
 
 // What --group-by names: parameters, then columns of ls, of which a run's state is one.
@@ -128,7 +128,8 @@ std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<R
       cells.push_back(std::move(setting.values.cells));
     }
   }
-  std::vector<ComparedColumn> groups = parameter_columns(paths, std::move(cells), true);
+  std::vector<ComparedColumn> groups =
+      parameter_columns(paths, std::move(cells), store.parameter_paths(), true);
   std::move(of_ls.begin(), of_ls.end(), std::back_inserter(groups));
   return groups;
 }

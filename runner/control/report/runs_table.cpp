@@ -1,10 +1,13 @@
 #include "control/report/runs_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "base/format_units.h"
 #include "base/strings.h"
+#include "recipe/schema/key_lookup.h"
 #include "store/run_state.h"
 
 namespace exprun {
@@ -56,13 +59,21 @@ bool has(const std::optional<SeriesRow>& series, Which which) {
   return series && series->count > (any ? series->non_finite : 0);
 }
 
+constexpr std::string_view kCounts[] = {"skipped_updates", "passed_over_batches"};
+
 }  // namespace
+
+Cell series_cell(const std::string& series, double value) {
+  const bool counts =
+      std::find(std::begin(kCounts), std::end(kCounts), series) != std::end(kCounts);
+  return counts ? Cell::number(value, with_thousands(std::llround(value))) : Cell::number(value);
+}
 
 Cell summary_cell(const std::optional<SeriesRow>& series, Which which) {
   if (!has(series, which)) return Cell::none();
-  return Cell::number(which == Which::min   ? series->min
-                      : which == Which::max ? series->max
-                                            : series->last);
+  return series_cell(series->name, which == Which::min   ? series->min
+                                   : which == Which::max ? series->max
+                                                         : series->last);
 }
 
 Cell summary_step(const std::optional<SeriesRow>& series, Which which) {
@@ -122,9 +133,10 @@ std::string short_title(const std::string& path, const std::vector<std::string>&
        dot = path.rfind('.', dot - 1)) {
     const std::string tail = path.substr(dot);
     if (std::find(std::begin(kUnclear), std::end(kUnclear), tail) != std::end(kUnclear)) continue;
-    const auto same = std::count_if(all.begin(), all.end(),
-                                    [&](auto& other) { return ('.' + other).ends_with(tail); });
-    if (same == 1) return tail.substr(1);
+    std::vector<std::string> meant;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(meant),
+                 [&](const std::string& other) { return ('.' + other).ends_with(tail); });
+    if (preferred_paths(std::move(meant)) == std::vector{path}) return tail.substr(1);
   }
   return path;
 }

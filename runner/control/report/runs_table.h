@@ -28,7 +28,7 @@ bool is_in_state(const RunRow& run, const std::string& name);  // by any of them
 bool names_a_run(const std::string& column);
 bool has_tag(const RunRow& run, const std::string& tag);
 
-// "optimizer.lr" -> "lr", as long as no other of the paths ends so.
+// "optimizer.lr" -> "lr": the shortest end that means this one of all paths, as an override would.
 std::string short_title(const std::string& path, const std::vector<std::string>& all);
 
 Cell state_cell(RunState state);
@@ -36,6 +36,9 @@ Cell state_cell(RunState state);
 // life.
 Cell state_cell(const RunRow& run);
 Cell state_cell(const RunRow& run, int64_t now_ms);
+
+// A value of the series of this name: one that counts has whole numbers.
+Cell series_cell(const std::string& series, double value);
 
 // The last, lowest or highest value of a series (a plain name means the last), and its step.
 Cell summary_cell(const std::optional<SeriesRow>& series, ValueName::Which which);

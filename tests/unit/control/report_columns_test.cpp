@@ -44,7 +44,7 @@ std::vector<Cell> cells(const std::vector<std::string>& values) {
 }
 
 std::vector<ComparedColumn> lr(const std::vector<std::string>& values) {
-  return parameter_columns({"optimizer.lr"}, {cells(values)}, false);
+  return parameter_columns({"optimizer.lr"}, {cells(values)}, {"optimizer.lr"}, false);
 }
 
 std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs) {
@@ -197,7 +197,18 @@ TEST_CASE("report: of no run there is a table without rows, of one there are no 
         "run,val_loss_best,val_loss_best_step,val_loss_last,train_loss_last,step,state,seconds\n");
   CHECK(to_json(table({}, {})) == "[]\n");
   CHECK(lr({"0.1"}).empty());
-  CHECK(parameter_columns({"optimizer.lr"}, {cells({"0.1"})}, true).size() == 1);
+  CHECK(parameter_columns({"optimizer.lr"}, {cells({"0.1"})}, {"optimizer.lr"}, true).size() == 1);
+}
+
+TEST_CASE("report: a setting that is not shown keeps its short name") {
+  const std::string of_group = "optimizer.groups.matrices.lr";
+  const auto title = [&](const std::vector<std::string>& settings) {
+    auto columns = parameter_columns({of_group}, {cells({"0.1", "0.2"})}, settings, false);
+    keep_different(columns, {0, 1});
+    return columns.at(0).column.title;
+  };
+  CHECK(title({of_group}) == "lr");
+  CHECK(title({of_group, "optimizer.lr"}) == "matrices.lr");
 }
 
 TEST_CASE("report: the parameters that divide the runs most come first") {
@@ -213,7 +224,7 @@ TEST_CASE("report: the parameters that divide the runs most come first") {
                         {cells({"\"a\"", "\"b\"", "\"c\"", "\"d\""}), cells({"1", "1", "1", "2"}),
                          cells({"2", "4", "2", "4"}), cells({"1e-3", "1e-3", "3e-3", "3e-3"}),
                          cells({"0", "1", "2", "3"})},
-                        false);
+                        paths, false);
   CHECK(keys(columns) == paths);  // as they are asked for
   CHECK(keys(by_entropy(columns)) == std::vector<std::string>{"run.seed", "optimizer.lr",
                                                               "model.num_layers", "optimizer.betas",
@@ -224,7 +235,8 @@ TEST_CASE("report: the parameters that divide the runs most come first") {
 TEST_CASE("report: a value is the same however its number is written") {
   CHECK(lr({"1e-3", "0.001", "0.0010"}).empty());
   CHECK(lr({"1e-3", "0.002"}).size() == 1);
-  const auto missing = parameter_columns({"a.b"}, {{Cell::none(), Cell::integer(1)}}, false);
+  const auto missing =
+      parameter_columns({"a.b"}, {{Cell::none(), Cell::integer(1)}}, {"a.b"}, false);
   CHECK(missing.size() == 1);
 }
 

@@ -42,9 +42,20 @@ TEST_CASE("report: titles are as short as they can be told apart") {
   CHECK(short_title("run.seed", paths) == "seed");
   CHECK(short_title("model.type", {"model.type"}) == "model.type");
   CHECK(short_title("dataset.groups.a.path", {"dataset.groups.a.path"}) == "a.path");
-  CHECK(short_title("optimizer.lr", paths) == "optimizer.lr");
+  CHECK(short_title("optimizer.lr", paths) == "lr");
   CHECK(short_title("optimizer.groups.a.lr", paths) == "a.lr");
   CHECK(short_title("checkpoint.every", paths) == "checkpoint.every");
+}
+
+TEST_CASE("report: what a series counts is a whole number") {
+  CHECK(series_cell("skipped_updates", 5).text == "5");
+  CHECK(series_cell("passed_over_batches", 12345).text == "12,345");
+  CHECK(series_cell("val/loss", 5).text == "5.000");
+  SeriesRow skipped;
+  skipped.name = "skipped_updates";
+  skipped.count = 1;
+  skipped.last = 3;
+  CHECK(summary_cell(skipped, ValueName::Which::last).text == "3");
 }
 
 TEST_CASE("ls: how runs stand, by the columns that are wanted") {

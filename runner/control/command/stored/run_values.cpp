@@ -51,7 +51,7 @@ std::optional<RunValues> series_values(const Store& store, const Runs& runs, Val
   if (series.empty()) return std::nullopt;
   RunValues values = name.which == Which::at
                          ? in_order_of(runs, store.values_at(name.name, name.step), true,
-                                       [](double value) { return Cell::number(value); })
+                                       [&](double value) { return series_cell(name.name, value); })
                          : in_order_of(runs, series, true, [&](const SeriesRow& row) {
                              return summary_cell(row, name.which);
                            });

@@ -100,8 +100,9 @@ std::optional<ComparedColumn> at_common_step(const ComparedSeries& series) {
   ComparedColumn column{
       {"", series.name + " at step " + std::to_string(last->step)}, {}, series.goal};
   for (const auto& values : series.values)
-    column.cells.push_back(values.empty() ? Cell::none()
-                                          : Cell::number(value_at(values, last->step)->value));
+    column.cells.push_back(values.empty()
+                               ? Cell::none()
+                               : series_cell(series.name, value_at(values, last->step)->value));
   return column;
 }
 

@@ -136,19 +136,18 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
 }
 
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
-                                              std::vector<std::vector<Cell>> cells, bool all) {
+                                              std::vector<std::vector<Cell>> cells,
+                                              const std::vector<std::string>& settings, bool all) {
   std::vector<ComparedColumn> columns;
-  std::vector<std::string> kept;
   for (size_t i = 0; i < paths.size(); ++i) {
     const auto differs = [&](const Cell& cell) { return cell.value != cells[i].front().value; };
     if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
-    kept.push_back(paths[i]);
     const bool right = all_numbers(cells[i]);
     columns.push_back(
-        {{paths[i], "", right, priority_of_parameter(paths[i])}, std::move(cells[i])});
+        {{paths[i], short_title(paths[i], settings), right, priority_of_parameter(paths[i])},
+         std::move(cells[i])});
     columns.back().if_different = !all;
   }
-  for (ComparedColumn& each : columns) each.column.title = short_title(each.column.key, kept);
   return columns;
 }
 
@@ -175,18 +174,13 @@ bool are_equal(const std::vector<Cell>& cells, const std::vector<size_t>& rows) 
 void order_parameters(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows) {
   std::vector<ComparedColumn*> places;
   std::vector<ComparedColumn> parameters;
-  std::vector<std::string> paths;
   for (ComparedColumn& column : columns) {
-    paths.push_back(column.column.key);
     if (!column.if_different || !is_parameter(column.column)) continue;
     places.push_back(&column);
     parameters.push_back(std::move(column));
   }
   parameters = by_entropy(std::move(parameters), rows);
-  for (size_t i = 0; i < places.size(); ++i) {
-    parameters[i].column.title = short_title(parameters[i].column.key, paths);
-    *places[i] = std::move(parameters[i]);
-  }
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = std::move(parameters[i]);
 }
 
 }  // namespace

@@ -59,10 +59,12 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
                                           const Criterion& criterion,
                                           const std::vector<std::optional<SeriesRow>>& values);
 
-// A column a path, titles as short as they can be told apart; `cells` has those of each path.
-// Unless `all`, those that are the same in all runs are left out.
+// A column a path; `cells` has those of each path. Titles are short_title() among `settings`, all
+// that the store knows: "lr" is nobody's but optimizer.lr, shown or not. Unless `all`, those that
+// are the same in all runs are left out.
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
-                                              std::vector<std::vector<Cell>> cells, bool all);
+                                              std::vector<std::vector<Cell>> cells,
+                                              const std::vector<std::string>& settings, bool all);
 
 // Which checkpoint each run was forked from, where they differ in that: two runs with the same
 // recipe are two experiments then. Without a value for a run that is no fork.
@@ -72,8 +74,8 @@ std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
 // divide the runs most: one that a single run changed tells little.
 std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
 
-// Leaves out what is shown for its differences only and is the same in these rows, and names and
-// orders the parameters that stay as if there were no others. Of one row, what sets it apart from
+// Leaves out what is shown for its differences only and is the same in these rows, and orders the
+// parameters that stay as if there were no others. Of one row, what sets it apart from
 // the others stays.
 void keep_different(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows);
 

@@ -217,7 +217,8 @@ std::vector<ComparedColumn> telling_parameters(const Store& store,
       of_path.push_back(has ? value_cell(found->second) : Cell::none());
     }
   }
-  auto parameters = by_entropy(parameter_columns(paths, std::move(cells), /*all=*/false));
+  auto parameters = by_entropy(
+      parameter_columns(paths, std::move(cells), store.parameter_paths(), /*all=*/false));
   std::stable_partition(parameters.begin(), parameters.end(), [](const ComparedColumn& column) {
     return std::ranges::none_of(column.cells, [](const Cell& cell) { return cell.text.empty(); });
   });
