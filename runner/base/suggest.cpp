@@ -104,6 +104,8 @@ constexpr Pair kOptions[] = {
     {"--overwrite", "--new"},
     {"--force", "--new"},
     {"--background", "--detach"},
+    {"--vocabulary", "--tokenizer"},
+    {"--delete", "--remove"},
 };
 
 // What needs no option.
@@ -111,6 +113,7 @@ constexpr Pair kOptionNotes[] = {
     {"--dry-run", "; `exprun check RECIPE` shows the plan of a run"},
     {"--resume", "; the same command continues a run that was interrupted"},
     {"--config", "; give the recipe without an option before it"},
+    {"--config-name", "; give the recipe without an option before it"},
     {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
     {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
 };

@@ -68,9 +68,11 @@ std::string suggest_file(const fs::path& file) {
   return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
 }
 
-// Of a file that cannot be read as a recipe: one whose name says that it is something else.
+// Of a file that cannot be read as a recipe: one whose name says that it is something else. What
+// has no extension may be a pipe (/dev/fd/63), or a recipe with a mistake.
 void refuse_other_file(const Reading& reading, const fs::path& file) {
-  if (reading.extended_from.empty() && is_named_as_another_kind(file))
+  const fs::path extension = file.extension();
+  if (reading.extended_from.empty() && !extension.empty() && extension != ".toml")
     fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
          "to train on text, run `exprun new NAME --path FILE` and then that recipe");
 }

@@ -173,6 +173,7 @@ std::optional<std::string> with_variable(const std::string& file) {
 // A relative path is looked for below the working directory, which the help names.
 std::string where_to_put(const fs::path& file) {
   if (const auto command = command_to_get(file.string())) return "get it: " + *command;
+  if (file.string().find("://") != std::string::npos) return kDownloadFirst;
   if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
   if (const auto variable = with_variable(file.string())) return "write " + *variable;
   if (file.string().find(',') != std::string::npos)

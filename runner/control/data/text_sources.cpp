@@ -242,7 +242,9 @@ std::vector<RawSource> raw_sources(const Table& dataset, const std::string& libt
 namespace {
 
 std::string vocabulary_remedy(const std::string& tokenizer) {
-  return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer"
+  return tokenizer == "gpt2" ? "get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer; or "
+                               "set dataset.vocabulary to the folder that has vocab.bpe and "
+                               "encoder.json"
                              : "give the tokenizer.json of a byte-level BPE, or its folder";
 }
 

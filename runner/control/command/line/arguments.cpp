@@ -274,7 +274,8 @@ bool Arguments::parse(const std::vector<std::string>& words) {
     print(impl_->help());
     return false;
   } catch (const CLI::RequiredError& error) {
-    const std::string what = error.what();  // "RECIPE is required"
+    if (impl_->app.remaining_size() > 0) impl_->refuse_extras(words);  // it may have been meant so
+    const std::string what = error.what();                             // "RECIPE is required"
     impl_->refuse(what.substr(0, what.find(' ')) + " is missing");
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();  // "--nnodes: 1 required TEXT missing"

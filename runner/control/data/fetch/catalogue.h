@@ -32,6 +32,10 @@ std::span<const CatalogueEntry> catalogue();
 // null if there is none
 const CatalogueEntry* find_in_catalogue(const std::string& name);
 
+// What to do where an address is given for a path.
+inline constexpr const char* kDownloadFirst =
+    "download it and give its path; `exprun data fetch` lists what it can download";
+
 // The command that brings a missing file, or files of a pattern, if their names are known.
 std::optional<std::string> command_to_get(const std::string& pattern);
 

@@ -45,6 +45,7 @@ std::string run_meant(const std::string& words, const StoreFolder& folder, bool 
 // The command that brings public weights, for a folder of them or its file; else what there may be,
 // and where it was looked for.
 std::string how_to_get(const std::string& words, const StoreFolder& folder) {
+  if (words.find("://") != std::string::npos) return kDownloadFirst;
   for (const fs::path& file : {fs::path(words), fs::path(words) / kModelFile})
     if (const auto command = command_to_get(file.string())) return "get it: " + *command;
   return "it takes a HuggingFace folder, a file of weights or a run in the store '" +
