@@ -25,8 +25,9 @@ struct DatasetInfo {
   // Of data that consist of examples.
   ExampleLengths train_examples = {}, validation_examples = {};
 
-  // Of a text that is not prepared yet: there cannot be more.
+  // Of a large text that is not prepared yet: there cannot be more, and about so many are likely.
   std::optional<int64_t> most_train_tokens = {}, most_validation_tokens = {};
+  std::optional<int64_t> likely_validation_tokens = {};
 
   // Of token shards whose tokenizer the recipe does not name: of the one that a description beside
   // them names, and, where that cannot tell, the least that the tokens that were read need.

@@ -58,11 +58,25 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
                              ^^^^^^ it knows only the characters of the text that it was made from
 """)
 
-    def test_a_text_that_was_prepared_just_now_tells_the_length_of_its_epoch(self):
+    def test_a_small_text_tells_the_length_of_its_epoch_before_it_is_prepared(self):
         words = ("tiny.toml", "~run.steps", "run.length='1 epoch'")
-        self.assertIn("the plan is known once its data has been prepared", self.exprun("check", *words).out)
+        plan = self.exprun("check", *words).out
+        self.assertRegex(plan, r"length +\d+ steps")
         self.exprun(*words)
+        self.assertEqual(self.exprun("check", *words).out.split("  time")[0], plan)
+
+    def test_a_large_text_that_was_prepared_just_now_tells_the_length_of_its_epoch(self):
+        self.write("text.txt", (self.folder / "text.txt").read_text() * 200)
+        self.assertGreater((self.folder / "text.txt").stat().st_size, 4 << 20)
+        words = ("tiny.toml", "~run.steps", "run.length='0.001 epochs'")
+        self.assertIn("the plan is known once its data has been prepared", self.exprun("check", *words).out)
+        self.exprun(*words, "evaluation.val_loss.tokens=100")
         self.assertRegex(self.exprun("check", *words).out, r"length +\d+ steps")
+
+    def test_few_tokens_that_a_large_model_is_evaluated_on_are_told(self):
+        words = ("tiny.toml", "hidden_size=768", "num_layers=12", "num_heads=12", "evaluation.val_loss.every='1 step'", "steps=40")
+        self.assertIn("[evaluation.val_loss] takes longer than the training", self.exprun("check", *words).err)
+        self.assertEqual(self.exprun("check", "tiny.toml", *words[-2:]).err, "")
 
     def test_a_plan_fits_its_terminal(self):
         self.exprun("tiny.toml", "name=a-name-that-is-rather-long")

@@ -222,6 +222,7 @@ DatasetInfo facts_of(const CaseFolder& folder) {
   };
   DatasetInfo dataset_info{fact("vocab_size"), fact("train_tokens"), fact("validation_tokens")};
   dataset_info.most_validation_tokens = fact("most_validation_tokens");
+  dataset_info.likely_validation_tokens = fact("likely_validation_tokens");
   dataset_info.described_vocab_size = fact("described_vocab_size");
   dataset_info.least_vocab_size = fact("least_vocab_size");
   dataset_info.train_examples = {fact("shortest_example"), fact("shortest_beginning"),

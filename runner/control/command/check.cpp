@@ -121,6 +121,8 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add_lacking(memory_problems(recipe, planned_memory(report.plan)));
+  report.add(
+      evaluation_problems(recipe, dataset_info, report.plan.at("flops_per_token").get<double>()));
   report.add_lacking(
       checkpoint_space_problems(recipe, {report.plan.at("checkpoint_bytes").get<int64_t>(), 0,
                                          report.plan.at("checkpoints").get<int64_t>(),

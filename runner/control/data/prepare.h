@@ -22,8 +22,8 @@ namespace exprun {
 PreparedData prepare_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
-// What is known of the data at first sight: of prepared data and of shards all, of a text the
-// tokenizer, unless it takes the characters of a large one.
+// What is known of the data at first sight: of prepared data, of shards and of small sources all,
+// of others the tokenizer, unless it takes the characters of a large text.
 struct DataGlance {
   Diagnostics problems;  // what prepare_data would say: missing files, damaged headers; warnings
   DatasetInfo dataset_info;
@@ -36,7 +36,7 @@ struct DataGlance {
   std::vector<uint32_t> train_segments = {};
 };
 
-// Nothing is tokenized or written. For recipes whose [dataset] is sound.
+// Nothing is written. For recipes whose [dataset] is sound.
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 

@@ -34,8 +34,12 @@ using nlohmann::json;
 // So much of a text is read for a mere check: for its content's hash, for its characters.
 constexpr int64_t kLookedThrough = int64_t{16} << 20;
 
-// So much is tokenized for it: to know how long examples are.
+// So much is tokenized for it, in some tenths of a second: to know how many tokens there are, and
+// how long examples are.
 constexpr int64_t kTokenized = int64_t{4} << 20;
+
+// What a token of BPE has of a text, mostly. Characters beyond ASCII have more than one, too.
+constexpr double kBytesOfBpeToken = 4;
 
 // What the identity of texts has where each begins with a token. Raise it when the same text would
 // become other tokens.
@@ -93,20 +97,25 @@ class Preparation {
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt, data->fingerprint};
     if (!inputs_.has_standard_input()) check_texts(options_, inputs_.sources());
-    if (!large) check_records(options_, unpacked_sources());
-    if (options_.tokenizer == "char" && large) return {};
-    const auto tokenizer = this->tokenizer();
-    DatasetInfo dataset_info = facts_of(*tokenizer);
-    require_tokens_for_template(dataset_, options_, *tokenizer);
-    const bool made_of_others = dataset_info.characters && options_.tokenizer != "char";
-    if (made_of_others && !large)
-      require_tokens_for_texts(options_, *tokenizer, unpacked_sources());
-    limit_tokens(*tokenizer, dataset_info);
-    const SegmentsOfSplits segments = measured_examples(*tokenizer);
-    dataset_info.train_examples = lengths_of_examples(segments.train);
-    dataset_info.validation_examples = lengths_of_examples(segments.validation);
-    return {std::move(dataset_info), std::nullopt, large ? std::nullopt : std::optional(""),
-            segments.train};
+    const std::vector<RawSource> unpacked = unpacked_sources();
+    const bool all_are_unpacked = unpacked.size() == inputs_.sources().size();
+    if (!large) check_records(options_, unpacked);
+    TextGlance glance;
+    if (!large) glance.fingerprint = "";
+    if (options_.tokenizer != "char" || !large) {
+      const auto tokenizer = this->tokenizer();
+      glance.dataset_info = facts_of(*tokenizer);
+      require_tokens_for_template(dataset_, options_, *tokenizer);
+      if (all_are_unpacked && inputs_.source_bytes() <= kTokenized) {
+        measure(*tokenizer, glance);
+        return glance;
+      }
+      const bool made_of_others = glance.dataset_info.characters && options_.tokenizer != "char";
+      if (made_of_others && !large) require_tokens_for_texts(options_, *tokenizer, unpacked);
+      if (all_are_unpacked) limit_tokens(*tokenizer, glance.dataset_info);
+    }
+    if (all_are_unpacked) estimate_tokens(glance.dataset_info);
+    return glance;
   }
 
  private:
@@ -130,18 +139,26 @@ class Preparation {
     return unpacked;
   }
 
-  // Of plain text a token has one byte at least, and each file one for its end and, with some
-  // tokenizers, one for its begin.
+  void measure(const Tokenizer& tokenizer, TextGlance& glance) const {
+    MeasuredSources measured =
+        measure_sources({dataset_, options_, inputs_, tokenizer, {}, threads()});
+    if (options_.example_template.empty()) {
+      glance.dataset_info.train_tokens = measured.train_tokens;
+      glance.dataset_info.validation_tokens = measured.validation_tokens;
+    }
+    glance.dataset_info.train_examples = lengths_of_examples(measured.train_segments);
+    glance.dataset_info.validation_examples = lengths_of_examples(measured.validation_segments);
+    glance.train_segments = std::move(measured.train_segments);
+  }
+
+  // Of unpacked text a token has one byte at least, and each file one for its end and, with some
+  // tokenizers, one for its begin. A fraction is of characters, each of four bytes at most.
   void limit_tokens(const Tokenizer& tokenizer, DatasetInfo& dataset_info) const {
-    constexpr int64_t kFewBytes = 1 << 20;  // of larger texts it counts where a token is a byte
-    if (options_.tokenizer != "byte" && inputs_.source_bytes() > kFewBytes) return;
-    const auto is_plain = [&](const RawSource& raw) {
-      const bool text = options_.format == "text" || raw.source.file.extension() == ".txt";
-      return text && !is_packed(raw.source.file);
+    const auto is_text = [&](const RawSource& raw) {
+      return format_of_file(raw.source.file, options_.format) == "text";
     };
     const auto& sources = inputs_.sources();
-    if (inputs_.has_standard_input() || !options_.separator.empty() ||
-        !std::all_of(sources.begin(), sources.end(), is_plain))
+    if (!options_.separator.empty() || !std::all_of(sources.begin(), sources.end(), is_text))
       return;
     const int64_t begin = tokenizer.begin_of_text() ? 1 : 0;
     const int64_t ends = static_cast<int64_t>(sources.size()) * (1 + begin);
@@ -151,17 +168,24 @@ class Preparation {
       dataset_info.most_validation_tokens = inputs_.source_bytes(Split::validation) + ends;
     else if (options_.validation_fraction > 0)
       dataset_info.most_validation_tokens =
-          begin + static_cast<int64_t>(
-                      std::ceil(options_.validation_fraction * static_cast<double>(bytes + ends)));
+          begin + static_cast<int64_t>(std::ceil(
+                      std::min(1.0, options_.validation_fraction * (is_bpe(options_) ? 4 : 1)) *
+                      static_cast<double>(bytes + ends)));
   }
 
-  // Of few: the others are measured once they are prepared.
-  SegmentsOfSplits measured_examples(const Tokenizer& tokenizer) const {
-    const auto& sources = inputs_.sources();
-    if (options_.example_template.empty() || inputs_.source_bytes() > kTokenized ||
-        unpacked_sources().size() < sources.size())
-      return {};
-    return segments_of_examples({dataset_, options_, inputs_, tokenizer, {}, threads()});
+  // As if the bytes of JSON were text.
+  void estimate_tokens(DatasetInfo& dataset_info) const {
+    if (!options_.example_template.empty()) return;
+    const auto bytes = static_cast<double>(inputs_.source_bytes(Split::train));
+    double of_validation = bytes * options_.validation_fraction;
+    if (dataset_.has("validation"))
+      of_validation = static_cast<double>(inputs_.source_bytes(Split::validation));
+    else if (options_.validation_every > 0)
+      of_validation = bytes / static_cast<double>(options_.validation_every);
+    dataset_info.likely_validation_tokens =
+        options_.validation_tokens > 0
+            ? options_.validation_tokens
+            : std::llround(of_validation / (is_bpe(options_) ? kBytesOfBpeToken : 1));
   }
 
   // What preparing them would say: no text comes of no bytes.

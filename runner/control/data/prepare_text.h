@@ -25,11 +25,11 @@ struct PrepareOptions {
 PreparedData prepare_text(const Section& dataset, const Table& table,
                           const std::filesystem::path& data_folder, const PrepareOptions& options);
 
-// What is known before: of data that are there all, else the tokenizer's, unless it takes the
-// characters of a large text.
+// What is known before: of data that are there and of small sources all, else the tokenizer's,
+// unless it takes the characters of a large text.
 struct TextGlance {
-  DatasetInfo dataset_info;
-  std::optional<PreparedData> prepared;         // from these files, which have not changed since
+  DatasetInfo dataset_info = {};
+  std::optional<PreparedData> prepared = {};    // from these files, which have not changed since
   std::optional<std::string> fingerprint = {};  // as that of DataGlance
   std::vector<uint32_t> train_segments = {};    // as that of DataGlance
 };

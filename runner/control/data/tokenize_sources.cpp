@@ -271,6 +271,18 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
 }
 
 class Tokenizing {
+Stretches stretches_of(const TextOptions& options) {
+  return options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_splits;
+}
+
+void append_stretches(const TokenizedChunk& chunk, ShardSetWriter& writer) {
+  TokenSpan rest = chunk.tokens.all();
+  for (const TokenizedChunk::Stretch& stretch : chunk.stretches) {
+    writer.append(stretch.split, rest.first(stretch.tokens), stretch.ends);
+    rest = rest.without_first(stretch.tokens);
+  }
+}
+
  public:
   explicit Tokenizing(const TokenizeJob& job)
       : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {
@@ -284,9 +296,8 @@ class Tokenizing {
     OrderedWorkers<Batch, Batch> workers(
         job_.threads,
         [this] {
-          auto tokenizer = std::make_shared<ChunkTokenizer>(
-              job_.tokenizer, form_, rule_,
-              job_.options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_splits);
+          auto tokenizer = std::make_shared<ChunkTokenizer>(job_.tokenizer, form_, rule_,
+                                                            stretches_of(job_.options));
           return [tokenizer](Batch batch) {
             tokenizer->tokenize(batch.text, batch.tokens);
             return batch;
@@ -391,11 +402,7 @@ class Tokenizing {
   }
 
   void write(const TokenizedChunk& chunk) {
-    TokenSpan rest = chunk.tokens.all();
-    for (const TokenizedChunk::Stretch& stretch : chunk.stretches) {
-      writer_->append(stretch.split, rest.first(stretch.tokens), stretch.ends);
-      rest = rest.without_first(stretch.tokens);
-    }
+    append_stretches(chunk, *writer_);
     for (const Split split : {Split::train, Split::validation})
       writer_->append_segments(split, chunk.segments[static_cast<int>(split)]);
     ++counts_.chunks;
@@ -506,29 +513,28 @@ void require_tokens_for_texts(const TextOptions& options, const Tokenizer& token
               [&](const Chunk& chunk) { tokenize.tokenize(chunk, tokens); });
 }
 
-SegmentsOfSplits segments_of_examples(const TokenizeJob& job) {
+MeasuredSources measure_sources(const TokenizeJob& job) {
   const TextForm form(job.options);
-  ChunkTokenizer tokenize(job.tokenizer, form, end_of_text_rule(job), Stretches::of_splits);
+  ChunkTokenizer tokenize(job.tokenizer, form, end_of_text_rule(job), stretches_of(job.options));
+  ShardSetWriter counter({}, shard_options(job));
   TokenizedChunk tokens;
-  SegmentsOfSplits segments;
-  int64_t of_split[2] = {};
+  MeasuredSources measured;
   SplitCounts counts;
   read_chunks(job.inputs.sources(), chunk_options(job), [&](const Chunk& chunk) {
     tokenize.tokenize(chunk, tokens);
     counts.documents += tokens.documents;
     counts.text_bytes += tokens.text_bytes;
-    for (const TokenizedChunk::Stretch& stretch : tokens.stretches)
-      of_split[static_cast<int>(stretch.split)] += static_cast<int64_t>(stretch.tokens);
+    append_stretches(tokens, counter);
     for (const Split split : {Split::train, Split::validation}) {
       const auto& more = tokens.segments[static_cast<int>(split)];
-      auto& all = split == Split::train ? segments.train : segments.validation;
+      auto& all = split == Split::train ? measured.train_segments : measured.validation_segments;
       all.insert(all.end(), more.begin(), more.end());
     }
   });
-  counts.train_tokens = of_split[static_cast<int>(Split::train)];
-  counts.validation_tokens = of_split[static_cast<int>(Split::validation)];
+  measured.train_tokens = counts.train_tokens = counter.tokens(Split::train);
+  measured.validation_tokens = counts.validation_tokens = counter.tokens(Split::validation);
   refuse_empty_split(job.dataset, job.options, counts);
-  return segments;
+  return measured;
 }
 
 }  // namespace exprun

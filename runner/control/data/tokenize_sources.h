@@ -54,13 +54,14 @@ void require_tokens_for_template(const Section& dataset, const TextOptions& opti
 void require_tokens_for_texts(const TextOptions& options, const Tokenizer& tokenizer,
                               const std::vector<RawSource>& sources);
 
-// The words of the segments (text/examples.h) that tokenize_sources() would make; nothing is
-// written.
-struct SegmentsOfSplits {
-  std::vector<uint32_t> train, validation;
+// How much tokenize_sources() would make, and of examples the words of their segments
+// (text/examples.h).
+struct MeasuredSources {
+  int64_t train_tokens = 0, validation_tokens = 0;
+  std::vector<uint32_t> train_segments, validation_segments;
 };
 
 // Reads and tokenizes all sources. Throws RecipeError, for a split without a token too.
-SegmentsOfSplits segments_of_examples(const TokenizeJob& job);
+MeasuredSources measure_sources(const TokenizeJob& job);
 
 }  // namespace exprun

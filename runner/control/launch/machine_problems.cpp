@@ -70,6 +70,15 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 }
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
+Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
+                                double flops_per_token, const Hardware& hardware) {
+  // Some ten seconds of two cores, and of a GPU.
+  const double noticeable = trains_on_cpu(recipe.root(), hardware) ? 1e12 : 1e15;
+  return long_evaluations({recipe.schemas(), recipe.root(), dataset_info}, [&](double tokens) {
+    return tokens < kNoticeableTokens && tokens * flops_per_token * kForwardShare >= noticeable;
+  });
+}
+
                             const Hardware& hardware) {
   return memory_problems(recipe, planned, available_memory(recipe.root(), hardware));
 }

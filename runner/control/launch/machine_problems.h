@@ -27,6 +27,12 @@ Hardware this_hardware();
 Diagnostics machine_problems(const ResolvedRecipe& recipe,
                              const Hardware& hardware = this_hardware());
 
+// Evaluations that take longer than the training, by `flops_per_token` of training as planned:
+// those that do although they read few tokens. evaluations_take_less_than_training() has the
+// others.
+Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
+                                double flops_per_token, const Hardware& hardware = this_hardware());
+
 // Of the machine, on which all ranks are, or the smallest GPU, which is one rank's
 // (recipe/capacity.h).
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,

@@ -24,6 +24,12 @@ std::vector<std::string> evaluations_of(const Table& root, const std::string& ty
   return paths;
 }
 
+double two_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return std::strtod(text, nullptr);
+}
+
 }  // namespace
 
 void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
@@ -60,49 +66,54 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
   }
 }
 
-void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& diagnostics) {
-  constexpr int64_t kSoonRead = 250'000;  // whatever it is compared to
+Diagnostics long_evaluations(const RuleInput& input,
+                             const std::function<bool(double tokens)>& is_noticeable) {
   const auto steps = run_steps(input.root, input.dataset_info);
   const auto batch = batch_tokens(input.root);
   const auto length = sequence_length(input.root);
-  // At most so many before the data are prepared: as many as bytes, where a token is one.
-  const auto validation = text_at(input.root, "dataset.tokenizer") == "byte"
-                              ? input.dataset_info.most_validation_tokens
-                              : std::nullopt;
-  const auto known =
-      input.dataset_info.validation_tokens ? input.dataset_info.validation_tokens : validation;
-  if (!steps || !batch || !length || !known) return;
+  const auto &exactly = input.dataset_info.validation_tokens,
+             &likely = input.dataset_info.likely_validation_tokens;
+  Diagnostics found;
+  if (!steps || !batch || !length || (!exactly && !likely)) return found;
   const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
-  const int64_t all = predicted_tokens(input.root, *known, *length);
+  const int64_t all = predicted_tokens(input.root, exactly ? *exactly : *likely, *length);
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
-    const auto period = period_at(input.root, join_path(path, "every"));
+    const std::string every_key = join_path(path, "every"), key = join_path(path, "tokens");
+    const auto period = period_at(input.root, every_key);
     const auto every = period ? in_steps(input.root, input.dataset_info, *period) : std::nullopt;
     if (!every || *every <= 0) continue;
-    const std::string key = join_path(path, "tokens");
-    const int64_t tokens = std::min(all, integer_at(input.root, key).value_or(all));
+    const int64_t wanted = integer_at(input.root, key).value_or(all);
+    const int64_t tokens = std::min(all, wanted);
     // Before the first step, on its period, and at the end.
     const int64_t times = (*steps - 1) / whole_steps(*every) + 2;
     const double read = static_cast<double>(times) * static_cast<double>(tokens);
-    if (read < kSoonRead || read * kForwardShare < trained) continue;
+    if (read * kForwardShare < trained || !is_noticeable(read)) continue;
     const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
+    const std::string shown =
+        exactly || wanted < all
+            ? pluralize(tokens, "token")
+            : "about " +
+                  with_thousands(static_cast<int64_t>(two_digits(static_cast<double>(tokens)))) +
+                  " tokens";
     // An evaluation that is there by default has no place in the recipe; the length has.
-    const char* const length_key =
+    const std::string length_key =
         is_written(input.root, "run.length") ? "run.length" : "run.steps";
-    diagnostics.push_back({place_of(input.root, is_written(input.root, path) ? key : length_key),
-                           "[" + path + "] takes longer than the training: it reads " +
-                               pluralize(tokens, "token") + ' ' + pluralize(times, "time") +
-                               ", but the run trains on " +
-                               with_thousands(static_cast<int64_t>(trained)),
-                           key + "=" + std::to_string(enough) + " takes little of the run's time",
-                           {},
-                           Severity::warning});
+    found.push_back(clash(
+        input.root,
+        {is_written(input.root, path) ? key : length_key, every_key, length_key, "batch.tokens",
+         "batch.sequences", "batch.sequence_length", "model.context_length"},
+        "[" + path + "] takes longer than the training: it reads " + shown + ' ' +
+            pluralize(times, "time") + ", but the run trains on " +
+            with_thousands(static_cast<int64_t>(trained)),
+        key + "=" + std::to_string(enough) + " takes little of the run's time", Severity::warning));
   }
+  return found;
 }
 
-std::string two_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return shortest(std::strtod(text, nullptr));
+void evaluations_take_less_than_training(const RuleInput& input, Diagnostics& diagnostics) {
+  for (Diagnostic& found :
+       long_evaluations(input, [](double tokens) { return tokens >= kNoticeableTokens; }))
+    diagnostics.push_back(std::move(found));
 }
 
 // Whether a fraction of the data, and no other rule, is kept for validation.
@@ -153,7 +164,7 @@ void data_hold_a_sequence(const RuleInput& input, Diagnostics& diagnostics) {
                             : std::nullopt;
   std::string help = "use more data";
   if (fraction)
-    help = "write validation_fraction = " + two_digits(*fraction) +
+    help = "write validation_fraction = " + shortest(two_digits(*fraction)) +
            " (or 0 for no validation), or use more data";
   if (longest > 0) help += ", or a length of at most " + std::to_string(longest);
   if (!separate) help += ": a sequence of length N needs N + 1 tokens";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,14 @@ Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::
 // place. Nothing where it has, and where its characters are not known.
 std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
                                             const std::string& name, const std::string& prompt);
+
+// The evaluations that take longer than the training, if `is_noticeable` says so of the tokens that
+// one reads in all.
+Diagnostics long_evaluations(const RuleInput& input,
+                             const std::function<bool(double tokens)>& is_noticeable);
+
+// So many tokens take time to read, whatever the model.
+inline constexpr double kNoticeableTokens = 250'000;
 
 // The paths of the tables in [evaluation].
 std::vector<std::string> evaluation_tables(const Table& root);

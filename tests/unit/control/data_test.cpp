@@ -13,10 +13,12 @@
 #include "control/data/input_files.h"
 #include "control/data/prepare.h"
 #include "recipe/resolved.h"
+#include "support/byte_level.h"
 #include "support/fixtures.h"
 #include "support/process_counters.h"
 #include "support/shard_tokens.h"
 #include "support/temporary_folder.h"
+#include "support/text_preparation.h"
 #include "text/tokenizer.h"
 
 using namespace exprun;
@@ -235,6 +237,56 @@ TEST_CASE("data: files of no bytes are told at first sight, as preparing them wo
   CHECK(said("path = ['" + empty + "', '" + full + "']\n") == "");
 }
 
+TEST_CASE("data: the tokens of few sources are known at first sight, as many as preparing makes") {
+  const TemporaryFolder folder;
+  std::string text, records;
+  for (int i = 0; i < 40; ++i) {
+    text += "the f\xc3\xa4st ship " + std::to_string(i) + "\n\n";
+    records += "{\"text\": \"the f\\u00e4st ship " + std::to_string(i) + "\"}\n";
+  }
+  const std::string tokenizer =
+      "tokenizer = 'huggingface'\nvocabulary = '" +
+      folder.write("of/tokenizer.json", small_tokenizer(byte_level()).dump()).string() + "'\n";
+  const auto gpt2 = gpt2_keys();
+  for (const char* file : {"a.txt", "a.md", "a.h", "a.jsonl"}) {
+    const fs::path path = folder.write(file, file[2] == 'j' ? records : text);
+    for (const std::string& keys :
+         {std::string(), std::string("tokenizer = 'byte'\nseparator = '\\n\\n'\n"), tokenizer,
+          gpt2.value_or(tokenizer), tokenizer + "end_of_text = 'none'\n"})
+      for (const char* rule :
+           {"", "validation_fraction = 0.0\n", "validation_tokens = 13\n", "validation_every = 7\n",
+            "block_tokens = 9\nblock_documents = 3\nvalidation_every = 2\n"}) {
+        CAPTURE(file);
+        CAPTURE(keys);
+        CAPTURE(rule);
+        const auto recipe = text_recipe(path, keys + rule);
+        const DataGlance glance = glance_at_data(recipe, folder.path() / "data", "");
+        CHECK_FALSE(glance.prepared);
+        if (has_errors(glance.problems))
+          CHECK(render(glance.problems) == complaint(recipe, folder.path() / "data"));
+        else
+          CHECK(glance.dataset_info == facts_of(prepare_data(recipe, folder.path() / "data", "")));
+      }
+  }
+}
+
+TEST_CASE("data: of many sources it is known how many tokens there are at most, and likely") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.write("a.md", std::string(5 << 20, 'a'));
+  const auto glance = [&](const std::string& keys) {
+    return glance_at_data(text_recipe(path, keys), folder.path() / "data", "").dataset_info;
+  };
+  const DatasetInfo bytes = glance("tokenizer = 'byte'\nvalidation_fraction = 0.1\n");
+  CHECK_FALSE(bytes.train_tokens);
+  CHECK(bytes.most_train_tokens == (5 << 20) + 1);
+  CHECK(bytes.most_validation_tokens == 524289);
+  CHECK(bytes.likely_validation_tokens == 524288);
+  const auto gpt2 = gpt2_keys();
+  if (!gpt2) return;
+  CHECK(glance(*gpt2 + "validation_fraction = 0.1\n").likely_validation_tokens == 131072);
+  CHECK(glance(*gpt2 + "validation_tokens = 99\n").likely_validation_tokens == 99);
+}
+
 TEST_CASE("data: records that do not fit the template are found before they are prepared") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.jsonl", "{\"text\": \"one\"}\n{\"body\": \"two\"}\n");
@@ -297,7 +349,8 @@ TEST_CASE("data: keys that are about no source are told") {
     const bool is_text = name.ends_with(".txt");
     const std::string path =
         folder.write(name, is_text ? "one" : "{\"a\": \"one\", \"text\": \"two\"}").string();
-    const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n" + more);
+    const auto recipe = recipe_with("type = \"text\"\npath = '" + path + "'\n" + more +
+                                    "validation_fraction = 0.0\n");
     std::string text;
     for (const auto& problem : glance_at_data(recipe, folder.path() / "data", "").problems) {
       CHECK(problem.severity == Severity::warning);
@@ -345,7 +398,7 @@ TEST_CASE("data: text that is no UTF-8 has its place, and bytes as the way out")
 TEST_CASE("data: a split shorter than one sample is refused once the data are known") {
   const auto complaint_of = [](int64_t train, int64_t validation) -> std::string {
     try {
-      recipe_with("type = \"text\"\npath = \"a\"\n", {256, train, validation});
+      recipe_with("type = \"text\"\npath = \"a\"\n", DatasetInfo{256, train, validation});
     } catch (const RecipeError& error) {
       return error.diagnostics().at(0).message;
     }

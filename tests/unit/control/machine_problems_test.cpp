@@ -46,6 +46,19 @@ TEST_CASE("machine problems: a rank has a GPU's memory for itself") {
   CHECK_FALSE(fits({}, {4e9, 1e9}, hardware("", kTwoGpus)));
 }
 
+TEST_CASE("machine problems: few tokens that a large model is evaluated on take time, too") {
+  DatasetInfo data;
+  data.validation_tokens = 5000;
+  const auto count = [&](double flops_per_token, const GpuOffer& gpus) {
+    const auto recipe = resolve_tiny({"steps=10", "+evaluation.val_loss.every='1 step'"}, data);
+    return evaluation_problems(recipe, data, flops_per_token, hardware("", gpus)).size();
+  };
+  CHECK(count(1e6, kNoGpus) == 0);
+  CHECK(count(5e8, kNoGpus) == 1);
+  CHECK(count(5e8, kTwoGpus) == 0);
+  CHECK(count(5e11, kTwoGpus) == 1);
+}
+
 TEST_CASE("machine problems: formats of numbers") {
   CHECK(is_fine("compute=fp32", hardware("fma avx2")));
   CHECK(is_fine("compute=bf16", hardware("amx_bf16")));

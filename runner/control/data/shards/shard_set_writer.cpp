@@ -33,7 +33,7 @@ fs::path SplitWriter::file(size_t number) const {
 
 void SplitWriter::append(TokenSpan tokens) {
   tokens_ += static_cast<int64_t>(tokens.size);
-  while (tokens.size > 0) {
+  while (tokens.size > 0 && !folder_.empty()) {
     if (!open_) open_.emplace(file(shards_.size()), options_.token_bytes);
     const int64_t room = options_.shard_tokens - open_->tokens();
     const auto count = std::min(tokens.size, static_cast<size_t>(room));
@@ -102,6 +102,10 @@ void ShardSetWriter::append(Split split, TokenSpan tokens, bool ends_document) {
     append_blocks(split, tokens, ends_document);
   else
     write(split, tokens);
+}
+
+int64_t ShardSetWriter::tokens(Split split) const {
+  return (split == Split::train ? train_ : validation_).tokens();
 }
 
 void ShardSetWriter::append_segments(Split split, std::span<const uint32_t> words) {

@@ -30,6 +30,7 @@ struct ShardSetOptions {
 // One split.
 class SplitWriter {
  public:
+  // Without a folder tokens are counted, and nothing is written.
   SplitWriter(std::filesystem::path folder, std::string name, const ShardSetOptions& options);
 
   void append(TokenSpan tokens);
@@ -60,9 +61,11 @@ class SplitWriter {
 
 class ShardSetWriter {
  public:
+  // As SplitWriter's.
   ShardSetWriter(const std::filesystem::path& folder, const ShardSetOptions& options);
 
   void append(Split split, TokenSpan tokens, bool ends_document);
+  int64_t tokens(Split split) const;  // so far
   void append_segments(Split split,
                        std::span<const uint32_t> words);  // as text/examples.h has them
   // The whole sets; of an unfinished block the rest is dropped.
