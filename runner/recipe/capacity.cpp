@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/format_units.h"
+#include "recipe/key_path.h"
+#include "recipe/overrides.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
 
@@ -25,12 +27,21 @@ Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const Checkp
 
 namespace {
 
+// The key to change, or another that the command line has changed: of those that decide how much
+// memory a rank takes.
+SourceSpan place_of_size(const Table& root, const std::string& key) {
+  std::vector<std::string> keys = {key, "batch.sequence_length", "optimizer.type"};
+  for (const std::string& of_model : root.find("model")->as<Table>()->keys())
+    keys.push_back(join_path("model", of_model));
+  return place_of(root, newest_of(root, keys));
+}
+
 Diagnostic too_many_ranks(const Table& root, double of_rank, const AvailableMemory& available,
                           const std::string& has) {
   const auto fit = static_cast<int64_t>(available.bytes / of_rank);
   const bool divides = text_at(root, "parallelism.strategy") == "zero1";
   return lack(
-      place_of(root, "parallelism.world_size"),
+      place_of_size(root, "parallelism.world_size"),
       std::to_string(available.ranks) + " ranks take about " + binary_bytes(of_rank) + " each" +
           has,
       (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
@@ -56,12 +67,12 @@ Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& p
   if (of_rank <= available.bytes) return {too_many_ranks(root, of_rank, available, has)};
   const std::string whose = available.ranks > 1 ? " of one rank" : "";
   if (planned.of_model > available.bytes)
-    return {lack(place_of(root, "model.type"),
+    return {lack(place_of_size(root, "model.type"),
                  "weights, gradients and optimizer" + whose + " take " +
                      binary_bytes(planned.of_model) + has,
                  "use a smaller model")};
   const bool single = integer_at(root, "batch.micro_batch") == 1;
-  return {lack(place_of(root, single ? "batch.sequence_length" : "batch.micro_batch"),
+  return {lack(place_of_size(root, single ? "batch.sequence_length" : "batch.micro_batch"),
                (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +
                    binary_bytes(of_rank) + has,
                (single ? "shorter sequences take less memory"

@@ -316,7 +316,31 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
   }
 }
 
+// 0 for a key that no override has set or removed.
+int newness(const Table& root, const std::string& path) {
+  const Value* value = find_path(root, path);
+  std::optional<SourceSpan> where;
+  if (value != nullptr && value->where) {
+    where = value->where;
+  } else {
+    const std::string parent = parent_path(path);
+    const Value* outer = find_path(root, parent);
+    const Table* table = parent.empty() ? &root : outer == nullptr ? nullptr : outer->as<Table>();
+    if (table != nullptr) where = table->removed_at(last_part(path));
+  }
+  if (!where || !*where) return 0;
+  const std::string& name = where->file->name;
+  if (name.starts_with(kTypedOverride)) return 2;
+  return name.starts_with('<') && name.find(" override ") != name.npos;
+}
+
 }  // namespace
+
+std::string newest_of(const Table& root, const std::vector<std::string>& paths) {
+  return *std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
+    return newness(root, a) < newness(root, b);
+  });
+}
 
 std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
                                          const RecipeText& text, Diagnostics& diagnostics) {

@@ -18,4 +18,8 @@ namespace exprun {
 std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
                                          const RecipeText& text, Diagnostics& diagnostics);
 
+// Of several keys the first of those that were changed last: what the user typed counts more than
+// what was stored with a run, and that more than files. A mistake between them is told there.
+std::string newest_of(const Table& root, const std::vector<std::string>& paths);
+
 }  // namespace exprun

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "recipe/key_path.h"
+#include "recipe/overrides.h"
 
 namespace exprun {
 namespace {
@@ -129,6 +130,11 @@ RecipeError Section::error(std::string_view key, std::string message, std::strin
   const Value* value = table_->find(key);
   SourceSpan where = value != nullptr && value->where ? value->where : table_->where;
   return RecipeError(std::move(where), std::move(message), std::move(help));
+}
+
+RecipeError Section::error_between(const std::vector<std::string>& keys, std::string message,
+                                   std::string help) const {
+  return error(newest_of(*table_, keys), std::move(message), std::move(help));
 }
 
 std::vector<std::string> Section::unread() const {

@@ -45,6 +45,10 @@ class Section {
   // A late mistake, at the value of `key`: throw section.error("vocab_size", "...").
   RecipeError error(std::string_view key, std::string message, std::string help = "") const;
 
+  // A mistake between several keys, at the one that was changed last (newest_of).
+  RecipeError error_between(const std::vector<std::string>& keys, std::string message,
+                            std::string help = "") const;
+
   // Declared keys that nobody has read through it, a copy of it or a sub-table ("norm.eps").
   std::vector<std::string> unread() const;
 

@@ -31,8 +31,8 @@ void choose_rule(const Section& dataset, bool fraction_written, TextOptions& opt
   const auto take = [&](const char* key, bool there) {
     if (!there) return;
     if (!rule.empty())
-      throw dataset.error(
-          key,
+      throw dataset.error_between(
+          {key, rule},
           std::string("'") + key + "' and '" + rule + "' both choose what is kept for validation",
           "keep one of them");
     rule = key;
@@ -255,8 +255,9 @@ RecipeError vocabulary_error(const Section& dataset, const Error& error,
                              const std::filesystem::path& vocabulary) {
   std::error_code ignored;
   const bool is_kept_from_us = is_lack(error) && fs::exists(vocabulary, ignored);
-  const RecipeError said = dataset.error("vocabulary", error.what(),
-                                         is_kept_from_us ? "" : vocabulary_remedy(tokenizer));
+  const RecipeError said =
+      dataset.error_between({"vocabulary", "tokenizer"}, error.what(),
+                            is_kept_from_us ? "" : vocabulary_remedy(tokenizer));
   return is_lack(error) ? as_lack(said) : said;
 }
 
@@ -270,12 +271,12 @@ std::unique_ptr<Tokenizer> load_named_tokenizer(const Section& dataset,
     throw vocabulary_error(dataset, error, tokenizer, vocabulary);
   }
   if (tokenizer == "gpt2" && loaded->vocab_size() != kGpt2Tokens)
-    throw dataset.error("vocabulary",
-                        "'" + vocabulary.string() + "' has " +
-                            with_thousands(loaded->vocab_size()) + " tokens, but GPT-2 has " +
-                            with_thousands(kGpt2Tokens),
-                        "write tokenizer = \"huggingface\", or get GPT-2's: exprun data fetch "
-                        "gpt2_tokenizer");
+    throw dataset.error_between({"vocabulary", "tokenizer"},
+                                "'" + vocabulary.string() + "' has " +
+                                    with_thousands(loaded->vocab_size()) +
+                                    " tokens, but GPT-2 has " + with_thousands(kGpt2Tokens),
+                                "write tokenizer = \"huggingface\", or get GPT-2's: exprun data "
+                                "fetch gpt2_tokenizer");
   return loaded;
 }
 

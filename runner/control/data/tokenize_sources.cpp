@@ -238,8 +238,9 @@ struct Counts {
 EndOfTextRule end_of_text_rule(const TokenizeJob& job) {
   const std::string& word = job.options.end_of_text;
   if (word != "auto" && word != "none" && !job.tokenizer.end_of_text())
-    throw job.dataset.error("end_of_text", "this tokenizer has no end-of-text token",
-                            "write end_of_text = \"none\"");
+    throw job.dataset.error_between({"end_of_text", "tokenizer"},
+                                    "this tokenizer has no end-of-text token",
+                                    "write end_of_text = \"none\"");
   if (word == "before") return {EndOfText::before, EndOfText::before};
   if (word == "after") return {EndOfText::after, EndOfText::after};
   if (word == "none" || !job.tokenizer.end_of_text()) return {};
@@ -270,7 +271,6 @@ ShardSetOptions shard_options(const TokenizeJob& job) {
           options.validation_tokens, options.block_tokens, options.block_documents};
 }
 
-class Tokenizing {
 Stretches stretches_of(const TextOptions& options) {
   return options.block_tokens > 0 ? Stretches::of_documents : Stretches::of_splits;
 }
@@ -283,6 +283,7 @@ void append_stretches(const TokenizedChunk& chunk, ShardSetWriter& writer) {
   }
 }
 
+class Tokenizing {
  public:
   explicit Tokenizing(const TokenizeJob& job)
       : job_(job), rule_(end_of_text_rule(job)), form_(job.options) {
@@ -496,11 +497,12 @@ void require_tokens_for_template(const Section& dataset, const TextOptions& opti
   for (const ExamplePart& part : ExampleTemplate(options.example_template).empty_exchange()) try {
       tokenizer.encode(part.text);
     } catch (const Error& error) {
-      throw dataset.error("template",
-                          "the tokenizer lacks a character that template \"" +
-                              options.example_template + "\" writes: " + error.what(),
-                          "examples need a model whose tokenizer has every character, such as "
-                          "\"byte\" or \"gpt2\"");
+      throw dataset.error_between(
+          {"template", "tokenizer"},
+          "the tokenizer lacks a character that template \"" + options.example_template +
+              "\" writes: " + error.what(),
+          "examples need a model whose tokenizer has every character, such as "
+          "\"byte\" or \"gpt2\"");
     }
 }
 

@@ -23,10 +23,10 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                             : std::to_string(hardware.cores) + " would have a core each"));
   if (!threads || *threads * ranks <= hardware.cores) return;
   const std::string of_ranks = ranks > 1 ? std::to_string(ranks) + " ranks of " : "";
-  problems.push_back(warning(place_of(root, "run.threads"),
-                             of_ranks + pluralize(*threads, "thread") + " must take turns on " +
-                                 pluralize(hardware.cores, "core"),
-                             "\"auto\" takes one per core"));
+  problems.push_back(clash(root, {"run.threads", "parallelism.world_size"},
+                           of_ranks + pluralize(*threads, "thread") + " must take turns on " +
+                               pluralize(hardware.cores, "core"),
+                           "\"auto\" takes one per core", Severity::warning));
 }
 
 // Where nothing else is said, GPUs are taken if they can be.
@@ -37,14 +37,15 @@ bool trains_on_cpu(const Table& root, const Hardware& hardware) {
 
 void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
-  const SourceSpan where = place_of(root, "precision.compute");
+  const std::vector<std::string> keys = {"precision.compute", "run.device"};
   if (!trains_on_cpu(root, hardware)) return;
   if (format == "tf32")
-    problems.push_back({where, "TF32 exists only on GPUs, but this run would train on the CPU",
-                        "\"fp32\" also runs here"});
+    problems.push_back(clash(root, keys,
+                             "TF32 exists only on GPUs, but this run would train on the CPU",
+                             "\"fp32\" also runs here"));
   else if (!hardware.processor.empty() && !multiplies_in(format, hardware.processor))
-    problems.push_back(warning(where, "this processor has no " + format + " instructions",
-                               "it is emulated, which is slower than fp32"));
+    problems.push_back(clash(root, keys, "this processor has no " + format + " instructions",
+                             "it is emulated, which is slower than fp32", Severity::warning));
 }
 
 AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
@@ -69,7 +70,6 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
   return problems;
 }
 
-Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
 Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                 double flops_per_token, const Hardware& hardware) {
   // Some ten seconds of two cores, and of a GPU.
@@ -79,6 +79,7 @@ Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo&
   });
 }
 
+Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
   return memory_problems(recipe, planned, available_memory(recipe.root(), hardware));
 }

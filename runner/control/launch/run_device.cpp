@@ -90,8 +90,8 @@ Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer,
   if (!offer.is_usable())
     return {{place_of(recipe.root(), "run.device"), offer.problem, offer.remedy}};
   if (!lacks_gpus(recipe, offer, ranks_elsewhere)) return {};
-  return {{place_of(recipe.root(), "parallelism.world_size"), too_many_ranks(recipe, offer),
-           "\"auto\" is one rank per GPU"}};
+  return {clash(recipe.root(), {"parallelism.world_size", "run.device"},
+                too_many_ranks(recipe, offer), "\"auto\" is one rank per GPU")};
 }
 
 TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer,

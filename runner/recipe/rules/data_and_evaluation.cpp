@@ -210,9 +210,9 @@ void packed_validation_is_whole_blocks(const RuleInput& input, Diagnostics& diag
   const auto block = positive_at(input.root, "dataset.block_tokens");
   if (!tokens || !block || *tokens % *block == 0) return;
   diagnostics.push_back(
-      {place_of(input.root, "dataset.validation_tokens"),
-       "'validation_tokens' must be a multiple of block_tokens, " + std::to_string(*block),
-       near_multiples(*block, *tokens)});
+      clash(input.root, {"dataset.validation_tokens", "dataset.block_tokens"},
+            "'validation_tokens' must be a multiple of block_tokens, " + std::to_string(*block),
+            near_multiples(*block, *tokens)));
 }
 
 void templates_have_fields(const RuleInput& input, Diagnostics& diagnostics) {
@@ -259,8 +259,8 @@ void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics) {
   if (tokenizer != "byte" && tokenizer != "char") return;
   for (const std::string& path : evaluations_of(input.root, "sample"))
     if (const std::string key = join_path(path, "prompt"); text_at(input.root, key) == "")
-      diagnostics.push_back(
-          {place_of(input.root, key), "the prompt is empty", "a line break, \"\\n\", is enough"});
+      diagnostics.push_back(clash(input.root, {key, "dataset.tokenizer"}, "the prompt is empty",
+                                  "a line break, \"\\n\", is enough"));
 }
 
 void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics) {
@@ -313,12 +313,28 @@ void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics) 
       return earlier.name == second->name;
     });
     if (first == second) continue;
-    diagnostics.push_back(
-        {place_of(input.root, join_path(second->path, "type")),
-         "[" + second->path + "] measures " + second->name + ", and so does [" + first->path + "]",
-         "a series has one value per step: remove one of the tables"});
+    diagnostics.push_back(clash(
+        input.root, {join_path(second->path, "type"), join_path(first->path, "type")},
+        "[" + second->path + "] measures " + second->name + ", and so does [" + first->path + "]",
+        "a series has one value per step: remove one of the tables"));
   }
 }
+
+namespace {
+
+// A key of a metric, and what decides which evaluations there are to measure it.
+std::vector<std::string> keys_of_measuring(const RuleInput& input, const std::string& metric_key) {
+  std::vector<std::string> keys = {metric_key};
+  for (const std::string& type : input.schemas.types("evaluation"))
+    keys.push_back(join_path("evaluation", type));
+  for (const std::string& path : evaluation_tables(input.root))
+    keys.push_back(join_path(path, "type"));
+  keys.insert(keys.end(),
+              {"metrics.val_loss", "dataset.validation_fraction", "dataset.validation"});
+  return keys;
+}
+
+}  // namespace
 
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
   const auto metric = text_at(input.root, "run.best_metric");
@@ -332,14 +348,14 @@ void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
   const Measured measured = measured_series(input.schemas, input.root);
   if (!metric || measured.is_uncertain || (!stops && !chosen) || measured.has(*metric)) return;
   if (chosen)
-    diagnostics.push_back({place_of(input.root, "run.best_metric"),
-                           "no evaluation measures '" + *metric + "'",
-                           help_for_series(*metric, measured.names())});
+    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "run.best_metric"),
+                                "no evaluation measures '" + *metric + "'",
+                                help_for_series(*metric, measured.names())));
   else
     diagnostics.push_back(
-        {place_of(input.root, "run.early_stop"),
-         "'early_stop' has no metric to watch: no evaluation measures '" + *metric + "'",
-         help_for_series(*metric, measured.names())});
+        clash(input.root, keys_of_measuring(input, "run.early_stop"),
+              "'early_stop' has no metric to watch: no evaluation measures '" + *metric + "'",
+              help_for_series(*metric, measured.names())));
 }
 
 // A run has one idea of what is best: the one that early stopping looks at too.
@@ -354,9 +370,9 @@ void kept_best_is_best_metric(const RuleInput& input, Diagnostics& diagnostics) 
                                 measured.has(*kept) ? "set best_metric = \"" + *kept + "\" in [run]"
                                                     : help_for_series(*kept, measured.names())));
   } else if (!measured.is_uncertain && !measured.has(*kept)) {
-    diagnostics.push_back({place_of(input.root, "checkpoint.keep_best"),
-                           "no evaluation measures '" + *kept + "'",
-                           help_for_series(*kept, measured.names())});
+    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "checkpoint.keep_best"),
+                                "no evaluation measures '" + *kept + "'",
+                                help_for_series(*kept, measured.names())));
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "recipe/key_path.h"
-#include "recipe/recipe_text.h"
+#include "recipe/overrides.h"
 #include "recipe/schema/key_lookup.h"
 #include "recipe/toml/write.h"
 
@@ -125,21 +125,13 @@ std::string key_of_length(const Table& root) {
 
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
                  std::string help, Severity severity) {
-  const auto newness = [&](const std::string& path) {
-    const Value* value = find_path(root, path);
-    if (value == nullptr || !value->where || value->origin != Origin::command_line) return 0;
-    return value->where.file->name.starts_with(kTypedOverride) ? 2 : 1;
-  };
   const SourceSpan first = place_of(root, paths.front());
-  const auto changed =
-      std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
-        return newness(a) < newness(b);
-      });  // the first of several
-  if (changed == paths.begin()) return {first, std::move(message), std::move(help), {}, severity};
+  const std::string changed = newest_of(root, paths);
+  if (changed == paths.front()) return {first, std::move(message), std::move(help), {}, severity};
   if (is_written(root, paths.front()))
     help += (help.empty() ? "'" : "; '") + last_part(paths.front()) + "' is set in " +
             first.file->name + ":" + std::to_string(first.line);
-  return {place_of(root, *changed), std::move(message), std::move(help), {}, severity};
+  return {place_of(root, changed), std::move(message), std::move(help), {}, severity};
 }
 
 std::vector<std::string> evaluation_tables(const Table& root) {

@@ -134,11 +134,19 @@ bool is_meant(const TablePlace& place, const std::string& key) {
   return std::any_of(entries.begin(), entries.end(), means_it);
 }
 
+// At the override that chose a type, or removed the key: the recipe is sound without it.
+SourceSpan place_of_missing(const TablePlace& place, const std::string& key) {
+  if (const auto removed = place.table.removed_at(key)) return *removed;
+  const Value* type = place.table.find("type");
+  const bool is_overridden = type != nullptr && type->origin == Origin::command_line;
+  return is_overridden && type->where ? type->where : place.header;
+}
+
 void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
   for (const std::string& key : place.schema.required())
     if (place.table.find(key) == nullptr && !is_meant(place, key))
-      diagnostics.push_back({place.table.removed_at(key).value_or(place.header),
-                             title(place) + " needs '" + key + "'", description_of(place, key)});
+      diagnostics.push_back({place_of_missing(place, key), title(place) + " needs '" + key + "'",
+                             description_of(place, key)});
 }
 
 void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
