@@ -54,7 +54,10 @@ class Run(ExprunTest):
         (self.folder / "tiny.toml").rename(self.folder / "größe ☕.toml")
         self.exprun("größe ☕.toml", "~run.name", "steps=2")
         self.assertEqual(self.rows("SELECT name FROM runs"), [("größe__",)])
-        self.assertIn("größe__-", self.exprun("ls", "größe__").out)
+        for name in "größe__", "größe ☕":
+            self.assertIn("größe__-", self.exprun("ls", name).out)
+            self.assertIn('name = "größe__"', self.exprun("show", name).out)
+        self.assertIn("no run 'größe ☕☕' in", self.exprun("show", "größe ☕☕", code=4).err)
         self.assertIn("nothing to do: this recipe has been run", self.exprun("größe ☕.toml", "~run.name", "steps=2").err)
         self.exprun("größe ☕.toml", "steps=2", "name=" + "ß" * 128)
         self.assertEqual(len(self.run_folder().name), 64 + 9)

@@ -302,12 +302,22 @@ void print_code_diff(const Store& store, const RunRow& run) {
   if (!untracked.empty()) log_info("untracked files: " + listed(untracked));
 }
 
+// A word that names neither a recipe nor a run may be meant as a recipe.
+std::pair<Store, RunRow> run_called(const std::string& word, const Globals& globals) try {
+  Store store = open_store(globals.store);
+  RunRow run = find_run(store, globals.store, word);
+  return {std::move(store), std::move(run)};
+} catch (const Error& error) {
+  const std::string meant = error.code() == ExitCode::no_such_run ? meant_recipe(word) : "";
+  if (meant.empty()) throw;
+  throw Error(error.what() + meant, error.code());
+}
+
 // Prints the run. Throws Error, also when no run is called so.
 void show_run(const std::string& reference, const ShowRunOptions& options, const Globals& globals) {
   if (options.json && (options.attempts || options.diff))
     throw Error("show: give only one of --json, --attempts and --git-diff", ExitCode::bad_recipe);
-  const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, reference);
+  const auto [store, run] = run_called(reference, globals);
   if (options.diff) return print_code_diff(store, run);
   const RunDetails details = details_of(store, run, globals.store);
   if (options.attempts) return print(to_plain(attempts_table(details.attempts), {}));
@@ -335,8 +345,7 @@ DatasetInfo facts_about(const std::string& what, const ResolvedRecipe& recipe,
     if (has_errors(glance.problems)) throw RecipeError(std::move(glance.problems));
     return glance.dataset_info;
   }
-  const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, what);
+  const RunRow run = run_called(what, globals).second;
   require_run_folder(globals.store, run, "show");
   return facts_of(PreparedData::load(globals.store.run(run.folder).data()));
 }
@@ -382,8 +391,7 @@ Shown shown_of(const std::string& what, const Words& overrides, const Globals& g
     SweepPlan plan = plan_sweep(text.without_overrides(), overrides);
     return {plan.trials.front().text, std::move(title), {}, std::move(plan)};
   }
-  const Store store = open_store(globals.store);
-  const RunRow run = find_run(store, globals.store, what);
+  const auto [store, run] = run_called(what, globals);
   return {newest_recipe(store, run, globals.store),
           run.folder,
           dataset_info_of(globals.store, run),

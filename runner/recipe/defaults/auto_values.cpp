@@ -35,19 +35,6 @@ bool is_letter_beyond_ascii(char32_t c) {
                                    [c](const auto& of) { return of.first <= c && c <= of.second; });
 }
 
-Derived run_name(const DeriveInput& input) {
-  const std::string stem = std::filesystem::path(input.file).stem().string();
-  std::string name;
-  for (const CodePoint& c : code_points(stem)) {
-    const bool ascii = c.value < 0x80 && is_name_character(static_cast<char>(c.value));
-    name += c.valid && (ascii || is_letter_beyond_ascii(c.value)) ? c.bytes : "_";
-  }
-  const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
-  const Schema& schema = input.schemas.find("run")->at("properties").at("name");
-  return std::string(
-      first_bytes(good_start ? name : "_" + name, schema.at("maxLength").get<size_t>()));
-}
-
 Derived vocab_size(const DeriveInput& input) {
   if (const auto bytes = vocabulary_of_bytes(input.root)) return *bytes;
   if (!input.dataset_info.vocab_size) return std::nullopt;
@@ -147,8 +134,21 @@ Derived sample_end_of_text(const DeriveInput& input, const std::string& evaluati
 
 }  // namespace
 
+std::string name_of_runs(const SchemaSet& schemas, const std::string& stem) {
+  std::string name;
+  for (const CodePoint& c : code_points(stem)) {
+    const bool ascii = c.value < 0x80 && is_name_character(static_cast<char>(c.value));
+    name += c.valid && (ascii || is_letter_beyond_ascii(c.value)) ? c.bytes : "_";
+  }
+  const bool good_start = !name.empty() && name[0] != '-' && name[0] != '.';
+  const Schema& schema = schemas.find("run")->at("properties").at("name");
+  return std::string(
+      first_bytes(good_start ? name : "_" + name, schema.at("maxLength").get<size_t>()));
+}
+
 Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
-  if (path == "run.name") return run_name(input);
+  if (path == "run.name")
+    return name_of_runs(input.schemas, std::filesystem::path(input.file).stem().string());
   if (path == "run.divergence.z_score") return divergence_z_score(input);
   if (path == "model.vocab_size") return vocab_size(input);
   if (path == "model.num_key_value_heads") return num_key_value_heads(input);

@@ -22,4 +22,7 @@ struct DeriveInput {
 std::optional<Value::Data> derive(const DeriveInput& input, const std::string& path,
                                   const std::string& type);
 
+// What a recipe file called "STEM.toml" calls its runs, unless it says another name.
+std::string name_of_runs(const SchemaSet& schemas, const std::string& stem);
+
 }  // namespace exprun

@@ -83,10 +83,6 @@ void require_overrides(const Words& words, const std::string& command, const std
   }
 }
 
-namespace {
-
-// A recipe that lies there, for a word that is none: "mine.toml" for "mine" and "mine.tml". May be
-// empty.
 std::string meant_recipe(const std::string& word) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -96,16 +92,15 @@ std::string meant_recipe(const std::string& word) {
     if (entry.path().extension() == ".toml")
       files.push_back((folder / entry.path().filename()).string());
   std::sort(files.begin(), files.end());
-  if (std::find(files.begin(), files.end(), word + ".toml") != files.end()) return word + ".toml";
-  return nearest(word, files).value_or("");
+  const auto whole = std::find(files.begin(), files.end(), word + ".toml");
+  const auto near = whole != files.end() ? std::optional(*whole) : nearest(word, files);
+  return near ? "; did you mean '" + *near + "'?" : "";
 }
-
-}  // namespace
 
 std::string meant_command_or_recipe(std::span<const Command> commands, const std::string& word,
                                     const std::string& help) {
   const std::string recipe = meant_recipe(word);
-  return recipe.empty() ? meant_command(commands, word, help) : "; did you mean '" + recipe + "'?";
+  return recipe.empty() ? meant_command(commands, word, help) : recipe;
 }
 
 void MachineOptions::add_to(Arguments& arguments) {

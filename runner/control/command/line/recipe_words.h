@@ -47,6 +47,10 @@ LaunchRequest request_for(RecipeText text, const Globals& globals);
 // its "="; empty where it is something else. `table`: whose keys stand alone, if not the recipe's.
 std::string without_blanks(const Words& words, size_t i, const std::string& table = "");
 
+// "; did you mean 'mine.toml'?" of a word that is no recipe but almost one that lies there: "mine",
+// "mine.tml". May be empty.
+std::string meant_recipe(const std::string& word);
+
 // What to say of a word that is neither a command nor a recipe: "; did you mean 'mine.toml'?", or
 // as meant_command().
 std::string meant_command_or_recipe(std::span<const Command> commands, const std::string& word,

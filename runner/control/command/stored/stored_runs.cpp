@@ -21,6 +21,7 @@
 #include "control/launch/run/run_data.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
+#include "recipe/defaults/auto_values.h"
 #include "recipe/sweep/sweep_table.h"
 #include "store/rows.h"
 
@@ -53,6 +54,22 @@ void require_store(const StoreFolder& folder) {
 std::string last_component(const std::string& reference) {
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
   return std::filesystem::path(trimmed).filename().string();
+}
+
+std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
+  return among == Store::Among::kept ? store.runs() : store.removed_runs();
+}
+
+// The name to the store of what is called so on a command line. A word that is no name is one of a
+// recipe file, perhaps, as its runs are called.
+std::string name_in(const Store& store, const std::string& reference, Store::Among among) {
+  const std::string word = last_component(reference);
+  const std::string name = name_of_runs(SchemaSet::embedded(), word);
+  if (name == word || word.starts_with('@')) return word;
+  const std::vector<RunRow> runs = runs_among(store, among);
+  const bool is_there =
+      std::ranges::any_of(runs, [&](const RunRow& run) { return run.name == name; });
+  return is_there ? name : word;
 }
 
 // The whole path of the recipe that a run was begun with.
@@ -129,10 +146,6 @@ void advise_on_path(const Error& error, const Store& store, const StoreFolder& f
     throw no_run(store, reference, advice);
 }
 
-std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
-  return among == Store::Among::kept ? store.runs() : store.removed_runs();
-}
-
 // Newest first.
 std::vector<RunRow> matching(const Store& store, const std::string& pattern, Store::Among among) {
   std::vector<RunRow> runs = runs_among(store, among);
@@ -190,7 +203,7 @@ std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
                                const std::string& reference, Store::Among among) {
   if (is_pattern(reference)) return matching(store, reference, among);
   try {
-    return store.runs_meant_by(last_component(reference), among);
+    return store.runs_meant_by(name_in(store, reference, among), among);
   } catch (const Error& error) {
     if (among == Store::Among::kept) advise_on_path(error, store, folder, reference);
     throw;
@@ -204,7 +217,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
     return observed(store, folder, std::move(runs.front()));
   }
   try {
-    return observed(store, folder, store.find_run(last_component(reference)));
+    return observed(store, folder, store.find_run(name_in(store, reference, Store::Among::kept)));
   } catch (const Error& error) {
     advise_on_path(error, store, folder, reference);
     throw;
