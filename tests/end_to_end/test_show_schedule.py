@@ -43,12 +43,14 @@ class ShowSchedule(ExprunTest):
 
     def test_a_length_in_epochs_needs_the_data(self):
         words = ("tiny.toml", "~steps", "run.length='2 epochs'", "dataset.order=sequential")
-        result = self.exprun("show", *words, "--schedule", code=2)
-        self.assertEqual(result.err, """\
+        large = ("dataset.path=large.txt", "--schedule")  # too large to be tokenized for a look
+        self.write("large.txt", (self.folder / "text.txt").read_text() * 200)
+        self.assertEqual(self.exprun("show", *words, *large, code=2).err, """\
 <override 2>:1:12: error: the number of steps is unknown until the data is prepared
     run.length='2 epochs'
                ^^^^^^^^^^ run the recipe, or prepare its data with exprun data prepare tiny.toml
 """)
+        self.assertIn("schedule constant, 636 updates", self.exprun("show", *words, "--schedule").out)
         self.exprun("data", "prepare", *words)
         self.assertIn("schedule constant, 636 updates", self.exprun("show", *words, "--schedule").out)
         self.exprun("tiny.toml", "steps=2")
