@@ -259,9 +259,9 @@ int run_gc(const Words& words, const Globals& globals) {
   Arguments arguments(
       "gc [RUN...]",
       "Permanently deletes removed runs with their checkpoints, except those that other runs began "
-      "with, deletes data whose preparation was killed, and shrinks the store. You can run it "
-      "while "
-      "runs are training.");
+      "with, deletes data whose preparation was killed, and shrinks the store. Runs may be "
+      "training "
+      "meanwhile.");
   arguments
       .words(
           "RUN...", wanted.references,
