@@ -82,7 +82,8 @@ ExitCode print_texts(const TrainerOptions& options) {
     const auto prompt = next_line();
     return prompt ? std::optional(prompt->get<std::string>()) : std::nullopt;
   };
-  answer_prompts(loaded, request->value("is_interactive", false), next_prompt,
+  const Answering answering{request->at("is_interactive"), request->at("shows_progress")};
+  answer_prompts(loaded, answering, next_prompt,
                  [](const nlohmann::json& said) { std::cout << json_text(said) << std::endl; });
   autotune::save();  // what was measured, for the next time
   return ExitCode::done;

@@ -201,6 +201,13 @@ class Screen(ExprunTest):
         self.assertTrue(sampling, states)
         self.assertRegex(sampling[-1], r"^100% \[BAR\]  40/40  sample: [\d.]+( k)? of 20\.0 k tokens(, RATE, ETA TIME)?$")
 
+    def test_a_sample_that_nobody_sees_being_written_shows_how_far_it_is(self):
+        self.exprun("tiny.toml")
+        written = self.shown("sample", "@last", "tokens=5000", "samples=2", columns=80)
+        _, states = lines_of(written)
+        self.assertTrue(any(re.match(r" *\d+% \[=*> *\]  sample: [\d.,]+( k)? of 10\.0 k tokens", state) for state in states), states)
+        self.assertTrue(written.endswith("\r\x1b[K"), written[-200:])
+
     def test_mistakes_are_in_color_in_every_terminal_that_has_some(self):
         self.write("wrong.toml", (self.folder / "tiny.toml").read_text().replace("num_heads = 2", "num_heads = 3"))
         for term in ("tmux", "tmux-256color", "screen", "foot", "xterm"):

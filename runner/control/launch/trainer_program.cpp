@@ -168,12 +168,11 @@ std::vector<std::string> words_for(const char* task, const EvaluatedWeights& wei
   return words;
 }
 
-std::string request(const EvaluatedWeights& weights, bool is_interactive = false) {
-  return json_text(ordered_json{
+ordered_json request(const EvaluatedWeights& weights) {
+  return {
       {"recipe", parse_json<ordered_json>(weights.text.to_json())},
       {"tokenizer", ordered_json(weights.tokenizer)},
-      {"data", weights.data ? parse_json<ordered_json>(weights.data->to_json()) : ordered_json()},
-      {"is_interactive", is_interactive}});
+      {"data", weights.data ? parse_json<ordered_json>(weights.data->to_json()) : ordered_json()}};
 }
 
 bool is_refusal(int status) {
@@ -183,7 +182,8 @@ bool is_refusal(int status) {
 }  // namespace
 
 std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
-  const Captured captured = asked_trainer(words_for("--evaluate", weights), request(weights));
+  const Captured captured =
+      asked_trainer(words_for("--evaluate", weights), json_text(request(weights)));
   if (is_refusal(captured.status)) return std::nullopt;
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
   if (captured.status != 0 || !results.is_object())
@@ -207,7 +207,10 @@ void on_interrupt(int signal) {
 bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   if (terminal.is_interactive) std::signal(SIGINT, on_interrupt);
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
-  trainer.write_line(request(weights, terminal.is_interactive));
+  ordered_json asked = request(weights);
+  asked["is_interactive"] = terminal.is_interactive;
+  asked["shows_progress"] = !terminal.is_seen;
+  trainer.write_line(json_text(asked));
   // Until all texts of a prompt are there. False if the trainer is gone.
   const auto answered = [&] {
     while (const auto line = trainer.read_line()) {

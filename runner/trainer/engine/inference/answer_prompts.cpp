@@ -7,12 +7,14 @@
 #include "base/diagnostic.h"
 #include "base/process/signals.h"
 #include "engine/inference/generation.h"
+#include "engine/record/evaluation_progress.h"
 
 namespace exprun {
 namespace {
 
 using nlohmann::json;
 using Say = std::function<void(const json&)>;
+using Drawn = std::function<void(int64_t tokens)>;
 
 // Nothing, and why is said, for a prompt that there are no tokens for.
 std::optional<Tokens> encoded(const LoadedModel& loaded, const std::string& prompt,
@@ -31,8 +33,9 @@ std::optional<Tokens> encoded(const LoadedModel& loaded, const std::string& prom
 
 // Of one text. False if a stop was requested.
 bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSettings& settings,
-           const GenerationSeed& seed, const Say& say) {
+           const GenerationSeed& seed, const Drawn& drawn, const Say& say) {
   GenerationObserver observer;
+  observer.drawn = drawn;
   observer.written = [&](std::string_view piece) { say({{"text", piece}}); };
   observer.stop_requested = [] { return stop_requested() != StopRequest::none; };
   const Pipeline& pipeline = loaded.pipeline();
@@ -59,7 +62,7 @@ bool write(const LoadedModel& loaded, const Tokens& prompt, const GenerationSett
 
 }  // namespace
 
-void answer_prompts(const LoadedModel& loaded, bool is_interactive,
+void answer_prompts(const LoadedModel& loaded, const Answering& answering,
                     const std::function<std::optional<std::string>()>& next_prompt,
                     const Say& say) {
   if (!loaded.pipeline().tokenizer) throw Error("sample: the data has no tokenizer");
@@ -73,12 +76,17 @@ void answer_prompts(const LoadedModel& loaded, bool is_interactive,
   const json answered{{"answered", true}};
   say(answered);  // ready
   while (const auto prompt = next_prompt()) {
-    if (is_interactive) take_interrupt();  // of the text before, which had ended
+    if (answering.is_interactive) take_interrupt();  // of the text before, which had ended
     const auto tokens = encoded(loaded, *prompt, say);
+    std::optional<EvaluationProgress> progress;
+    if (answering.shows_progress) progress.emplace("sample");
     for (int64_t i = 0; tokens && i < samples; ++i) {
-      if (write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, say))
+      const auto drawn = [&](int64_t count) {
+        if (progress) progress->show({i * settings.tokens + count, samples * settings.tokens});
+      };
+      if (write(loaded, *tokens, settings, {seed, loaded.step(), written[*prompt]++}, drawn, say))
         continue;
-      if (!is_interactive || !take_interrupt()) throw Error("sample: stopped");
+      if (!answering.is_interactive || !take_interrupt()) throw Error("sample: stopped");
       say({{"end", "interrupted"}});
       break;
     }
