@@ -30,10 +30,11 @@ namespace {
 // The key to change, or another that the command line has changed: of those that decide how much
 // memory a rank takes.
 SourceSpan place_of_size(const Table& root, const std::string& key) {
-  std::vector<std::string> keys = {key, "batch.sequence_length", "optimizer.type"};
-  for (const std::string& of_model : root.find("model")->as<Table>()->keys())
-    keys.push_back(join_path("model", of_model));
-  return place_of(root, newest_of(root, keys));
+  return place_of(
+      root, newest_of(root, {key, "batch.sequence_length", "optimizer.type", "model.type",
+                             "model.num_layers", "model.hidden_size", "model.feed_forward_size",
+                             "model.num_heads", "model.head_dim", "model.num_key_value_heads",
+                             "model.context_length", "model.vocab_size"}));
 }
 
 Diagnostic too_many_ranks(const Table& root, double of_rank, const AvailableMemory& available,

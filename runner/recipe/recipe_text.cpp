@@ -68,11 +68,9 @@ std::string suggest_file(const fs::path& file) {
   return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
 }
 
-// Of a file that cannot be read as a recipe: one whose name says that it is something else. What
-// has no extension may be a pipe (/dev/fd/63), or a recipe with a mistake.
+// Of a file that cannot be read as a recipe: one whose name says that it is something else.
 void refuse_other_file(const Reading& reading, const fs::path& file) {
-  const fs::path extension = file.extension();
-  if (reading.extended_from.empty() && !extension.empty() && extension != ".toml")
+  if (reading.extended_from.empty() && is_named_as_another_kind(file))
     fail(reading, shown(file), "this is not a recipe: a recipe is a TOML file",
          "to train on text, run `exprun new NAME --path FILE` and then that recipe");
 }
@@ -247,8 +245,9 @@ std::vector<std::shared_ptr<const SourceFile>> RecipeText::sources() const {
 }
 
 bool is_named_as_another_kind(const fs::path& file) {
-  constexpr std::array kOthers = {".md",  ".txt", ".json", ".jsonl", ".yaml",
-                                  ".yml", ".csv", ".py",   ".bin",   ".parquet"};
+  constexpr std::array kOthers = {".md",  ".txt",      ".json",        ".jsonl", ".yaml",
+                                  ".yml", ".csv",      ".py",          ".bin",   ".parquet",
+                                  ".bpe", ".tiktoken", ".safetensors", ".pkl"};
   return std::find(kOthers.begin(), kOthers.end(), file.extension()) != kOthers.end();
 }
 

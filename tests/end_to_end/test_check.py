@@ -16,6 +16,12 @@ class Check(ExprunTest):
             db.execute("CREATE TABLE other (id)")
         self.assertIn("no mistakes", self.exprun("check", "tiny.toml").out)
 
+    def test_a_mistake_in_a_recipe_with_another_extension_has_its_place(self):
+        self.write("exp.conf", (self.folder / "tiny.toml").read_text().replace("steps = 40", "steps = 6 6"))
+        self.assertIn("exp.conf:3:11: error: ", self.exprun("check", "exp.conf", code=2).err)
+        self.write("vocab.bpe", "Ġ t\nĠ a\n")
+        self.assertIn("this is not a recipe: a recipe is a TOML file", self.exprun("check", "vocab.bpe", code=2).err)
+
     def test_wrong_paths_of_evaluations_are_told_once(self):
         recipe = self.folder / "tiny.toml"
         recipe.write_text(recipe.read_text() + '[evaluation.hellaswag]\npath = 3\n[evaluation.sample]\npath = "x"\n')
@@ -138,7 +144,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         said = self.exprun("check", place).err
         self.assertIn(expected, said)
         for fetched in ("gpt2_tokenizer", "hellaswag"):
-            self.assertEqual(said.count(f"exprun data fetch {fetched}\n"), 1)
+            self.assertEqual(len(re.findall(rf"exprun data fetch {fetched}[;\n]", said)), 1)
 
     def test_what_is_no_table_is_said_whatever_would_read_it(self):
         without = re.sub(r"\[dataset\].*?\n\n", "", (self.folder / "tiny.toml").read_text(), flags=re.S)

@@ -75,8 +75,8 @@ class Data(unittest.TestCase):
             "exprun data prepare: error: [dataset] needs 'path'\n    files to read: "))
         (self.folder / "a.txt").write_text("hello world")
         self.assertRegex(self.data("prepare", "path=a.txt", "tokenizer=gpt2", code=2),
-                         "^exprun data prepare: error: file: cannot open 'data/gpt2_tokenizer': .*\n"
-                         "    get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer\n$")
+                         r"^<override 2>:1:\d+: error: file: cannot open 'data/gpt2_tokenizer': .*\n.*tokenizer=gpt2\n"
+                         r" *\^+ get the vocabulary of GPT-2: exprun data fetch gpt2_tokenizer; or set dataset\.vocabulary to the folder ")
         self.assertTrue(self.data("prepare", "path=b.txt", code=2).startswith("<override 1>:1:14: error: 'b.txt' does not exist\n"))
 
     def test_standard_input(self):

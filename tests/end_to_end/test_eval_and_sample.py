@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import time
@@ -245,6 +246,23 @@ class EvalAndSample(ExprunTest):
                          "validated on; bring the old data back\n")
         validation.unlink()
         self.assertRegex(self.exprun("eval", "@last", code=2).err, r"^shards\.toml:\d+:14: error: no file matches 'made/validation_\*\.bin'")
+
+    def test_shards_of_an_older_run_are_compared_all_together(self):
+        """It has recorded no hash of each."""
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "made")
+        (self.folder / "made/MANIFEST.json").unlink()
+        text = 'type = "text"\npath = "text.txt"\ntokenizer = "char"\n'
+        self.write("shards.toml", (self.folder / "tiny.toml").read_text().replace(text, 'type = "token_shards"\n' + "".join(
+            f'{split} = "made/{split}_*.bin"\n' for split in ("train", "validation"))))
+        self.exprun("shards.toml", "vocab_size=256", "steps=2")
+        value = self.exprun("eval", "@last").out
+        description = self.run_folder() / "data.json"
+        older = re.sub(r'"content": "\w+",\s*', "", description.read_text())
+        self.assertNotEqual(older, description.read_text())
+        description.write_text(older)
+        self.assertEqual(self.exprun("eval", "@last").out, value)
+        flip_a_bit(self.folder / "made/validation_000000.bin")
+        self.assertRegex(self.exprun("eval", "@last", code=1).err, r"^exprun: error: data: ")
 
     def test_of_data_that_were_copied_the_validation_shards_are_enough(self):
         before, now = self.folder / "before", self.folder / "now"

@@ -69,11 +69,11 @@ class Extend(LaterTraining):
         self.exprun("resume", "@last", "run.steps=50")
         result = self.exprun("tiny.toml", "steps=20")
         self.assertTrue(result.out.startswith(f"{name}: finished\n"), result.out)
-        self.assertEqual(result.err, f"exprun: nothing to do: {name}, the run of this recipe, was extended to 50 steps; --new trains the "
+        self.assertEqual(result.err, f"exprun: nothing to do: {name}, the run of this recipe, was continued with run.steps: 50 (was 20); --new trains the "
                                      "recipe as written\n")
         self.exprun("resume", "@last", "run.steps=80", "max_minutes=1e-6", code=75)
         self.assertRegex(self.refused("tiny.toml", "steps=20", code=1),
-                         rf"exprun: error: launch: {name} is this recipe's run, extended to 80 steps, and it was preempted at step 5\d\n"
+                         rf"exprun: error: launch: {name} is this recipe's run, continued with run\.steps: 80 \(was 20\), and it was preempted at step 5\d\n"
                          rf"  exprun resume {name}   continues it from its newest checkpoint\n  --new   starts another run\n")
         self.exprun("tiny.toml", "steps=20", "--new")
         self.assertEqual(self.rows("SELECT steps FROM runs ORDER BY run"), [(80,), (20,)])
@@ -254,7 +254,7 @@ class Fork(LaterTraining):
         origin = self.newest().name
         self.exprun("fork", origin, "steps=14")
         fork = self.newest().name
-        self.assertEqual(self.refused("fork", "tiny", "--step", "10", code=1), f"exprun: error: fork: {fork} has no checkpoint "
+        self.assertEqual(self.refused("fork", fork, "--step", "10", code=1), f"exprun: error: fork: {fork} has no checkpoint "
                          f"of step 10; it has those of steps 13 and 14; another run named tiny, {origin}, has those of steps 9 and 10\n")
         self.exprun("sweep", "tiny.toml", "steps=14", "seed=7,1337")
         fresh = self.newest().name

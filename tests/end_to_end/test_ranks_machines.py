@@ -162,7 +162,7 @@ class OneHost(OnOneHost):
         self.assertEqual([result.code for result in results], [143, 143], results[0].err + results[1].err)
         self.assertNotIn("restart", results[1].err)
         self.assertIn("is interrupted; exprun resume", results[0].err)
-        self.assertIn(", started for all ranks as this was, continues it\n", results[0].err)
+        self.assertIn(", started for all ranks as this was, trains it again from the start: it has no checkpoint\n", results[0].err)
         again = self.finish_all([self.start_on(number, 3, *words) for number in (2, 1, 0)])
         self.assertEqual([result.code for result in again], [0] * 3, again[2].err)
         self.assertEqual(self.rows("SELECT state, attempt, last_step FROM runs"), [("finished", 2, 20)])

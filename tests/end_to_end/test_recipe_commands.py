@@ -70,9 +70,11 @@ class Check(ExprunTest):
 
     def test_the_plan_knows_data_and_speed_of_an_earlier_run(self):
         epochs = ("~steps", "run.length='2 epochs'")
-        self.assertIn("once its data has been prepared", self.exprun("check", "tiny.toml", *epochs).out)
-        before = self.report("tiny.toml")["plan"]  # the characters of a small text are soon known
+        self.write("large.txt", 250 * (self.folder / "text.txt").read_text())
+        self.assertIn("once its data has been prepared", self.exprun("check", "tiny.toml", "path=large.txt", *epochs).out)
+        before = self.report("tiny.toml", "path=large.txt")["plan"]
         self.assertEqual((before["steps"], before["epochs"], "time" in before), (40, None, False))
+        self.assertIn(", 2 epochs\n", self.exprun("check", "tiny.toml", *epochs).out)  # of a small text
         self.exprun("tiny.toml")
         plan = self.report("tiny.toml")["plan"]
         (speeds,) = self.rows("SELECT count(*) FROM metrics WHERE name = 'tokens_per_s'")

@@ -290,7 +290,7 @@ class Signals(ExprunTest):
                 self.finish(process)
                 (run,) = [path for path in (self.folder / ending.name).glob("tiny-*")]
                 shutil.rmtree(run / "checkpoints")
-                self.assertIn(f"exprun: error: launch: {run.name} has no intact checkpoint to continue from; `exprun rerun {run.name}` "
+                self.assertIn(f"exprun: error: launch: {run.name} has no intact checkpoint to continue from; `exprun rerun {run.name} --store {ending.name}` "
                               "trains it again from the start\n", self.exprun("resume", "tiny", "--store", ending.name, code=1).err)
 
     def test_a_diverged_run_goes_on_from_the_last_checkpoint_with_finite_weights(self):

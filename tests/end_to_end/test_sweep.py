@@ -153,10 +153,10 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state, problem FROM trials"), [("finished", ""), ("finished", "")])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("finished",)])
 
-    def test_the_first_failure_is_shown_with_its_log_and_fail_fast_stops_the_others(self):
+    def test_fail_fast_stops_the_others(self):
         line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=100000000", "checkpoint.every=1000000 steps")
         said = self.exprun(*line, "-j", "2", "--fail-fast", code=6).err
-        self.assertRegex(said, r"(?s)\[1/2\] lr=1e30: diverged at step \d[^\n]*\n  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| ")
+        self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step \d[^\n]*\n")
         self.assertIn("--fail-fast: stopping; the other trials save their state\n", said)
         self.assertEqual(self.rows("SELECT state FROM trials"), [("diverged",), ("interrupted",)])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("interrupted",)])
@@ -279,11 +279,12 @@ class Sweep(SweepCrashes):
         self.assertIn(": 2 of 2 trials finished\n", self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400").err)
         self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("finished", 2), ("finished", 1)])
 
-    def test_the_log_of_the_first_failure_of_this_call_is_shown(self):
-        line = ("max_grad_norm=0", "steps=5")
-        self.exprun("sweep", "tiny.toml", "lr=1e30,1e-2", *line, code=6)
-        said = self.exprun("sweep", "tiny.toml", "lr=1e30,2e30,3e30,1e-2", *line, code=6).err
-        self.assertEqual(re.findall(r"\[(\d)/4\][^\n]* diverged [^\n]*\n  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| ", said), ["2"])
+    def test_the_log_of_the_first_failure_is_shown(self):
+        """Of trials that need more memory than there is; that of one that diverged says no more than the message."""
+        said = self.exprun("sweep", "tiny.toml", "hidden_size=1000000,2000000,16", "steps=5", code=6).err
+        shown = r"\[(\d)/3\] hidden_size=\d+: failed, (?:.*\n)+?  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| "
+        self.assertEqual(re.findall(shown, said), ["1"])
+        self.assertEqual(said.count("the last lines of"), 1)
 
     def test_only_a_failure_of_this_call_stops_the_others(self):
         line = ("max_grad_norm=0", "steps=5")

@@ -55,9 +55,9 @@ class SweepTerminal(SweepCrashes):
         line = ("sweep", "tiny.toml", "optimizer.lr=1e-2,2e-2,3e-2", "steps=1000000", "evaluation.val_loss.every=100 steps",
                 "evaluation.val_loss.tokens=64", "-j", "2")
         terminal = self.begin(*line)
-        terminal.wait_for_lines(r"trial +lr +step +state +ETA +val/loss")
+        terminal.wait_for_lines(r"trial +lr +step +state +ETA +loss +val/loss")
         for trial, rate in (1, r"0\.01"), (2, r"0\.02"):
-            terminal.wait_for_lines(rf"    {trial}  {rate} +\d+/1000000  running +\d+ \S+( \d+ \S+)? +\d\.\d{{3,4}}  [▁▂▃▄▅▆▇█]{{2}}")
+            terminal.wait_for_lines(rf"    {trial}  {rate} +\d+/1000000  running +\d+ \S+( \d+ \S+)? +\d\.\d{{3,4}} +\d\.\d{{3,4}}  [▁▂▃▄▅▆▇█]{{2}}")
         terminal.wait_for_lines(r"0 of 3 trials finished, 2 running, ETA \d+ \S+")
         self.assertNotIn("    3  0.03", terminal.lines())
         self.assertNotIn("[1/3]", terminal.lines())

@@ -49,17 +49,20 @@ bool has_checkpoint(const RunFolder& run, int64_t step) {
   return std::ranges::find(complete, step, &CheckpointFolder::step) != complete.end();
 }
 
+// `forked`: the origin's row, if there is one.
 [[noreturn]] void refuse_without_origin(const RunRow& run, const RunOrigin& origin,
-                                        const std::string& why, const StoreFolder& folder) {
+                                        const std::optional<RunRow>& forked, const std::string& why,
+                                        const StoreFolder& folder) {
   std::string said =
       "rerun: " + run.folder + " is a fork of " + describe_origin(run.origin) + ", " + why;
   if (has_checkpoint(folder.run(run.folder), origin.step))
     said += "; `exprun fork " + shell_quoted(run.folder) + " --step " +
             std::to_string(origin.step) + (origin.fresh_optimizer ? " --fresh-optimizer" : "") +
             store_option(folder) + "` begins with its own copy";
-  else if (has_folder(folder, origin.folder))
-    said += ", so it cannot be repeated; `exprun fork " + shell_quoted(origin.folder) +
-            store_option(folder) + "` with key=value... begins with the newest checkpoint there";
+  else if (forked && !forked->removed_ms &&
+           !complete_checkpoints(folder.run(forked->folder)).empty())
+    said += ", so it cannot be repeated; `exprun fork " + folder.words_for(forked->folder) +
+            "` with key=value... begins with the newest checkpoint there";
   else
     said += ", so it cannot be repeated";
   throw Error(said);
@@ -77,10 +80,10 @@ HeldOrigin held_origin(const Store& store, const StoreFolder& folder, const RunR
                        const RunOrigin& origin) {
   const auto forked = run_with_uid(store, origin.uid);
   if (!forked || !has_folder(folder, forked->folder))
-    refuse_without_origin(run, origin, "which is not in this store any more", folder);
+    refuse_without_origin(run, origin, forked, "which is not in this store any more", folder);
   const RunFolder there = folder.run(forked->folder);
   if (!has_checkpoint(there, origin.step))
-    refuse_without_origin(run, origin, "whose checkpoint of that step is gone", folder);
+    refuse_without_origin(run, origin, forked, "whose checkpoint of that step is gone", folder);
   HeldCheckpoint checkpoint = chosen_checkpoint(
       folder, forked->folder, {CheckpointChoice::Kind::step, origin.step}, "rerun");
   return {{*forked, there, resolve_stored(stored_recipe(store, *forked), "rerun", forked->folder),

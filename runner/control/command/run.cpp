@@ -12,8 +12,10 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
@@ -23,15 +25,23 @@
 namespace exprun {
 namespace {
 
-// "mine-1a2b3c4d is this recipe's run, and it ", of what follows.
-std::string run_of_recipe(const RunRow& run, const ResolvedRecipe& resolved) {
-  const bool is_extended = run.recipe_hash != resolved.hash();
-  return run.folder + " is this recipe's run" +
-         (is_extended ? ", extended to " + pluralize(run.steps, "step") : "") + ", and it ";
+// "run.steps: 80 (was 40)", of a run that was extended since it ran the recipe as written.
+std::string changes_since(const Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
+  return differing_parameters(store.parameters(run.id), parameter_rows(resolved));
 }
 
-[[noreturn]] void refuse_running(const RunRow& run, const ResolvedRecipe& resolved) {
-  throw Error("launch: " + run_of_recipe(run, resolved) + is_running(run, "--new starts another"));
+// "mine-1a2b3c4d is this recipe's run, and it ", of what follows.
+std::string run_of_recipe(const Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
+  const std::string changes = changes_since(store, run, resolved);
+  const bool is_extended = run.recipe_hash != resolved.hash() && !changes.empty();
+  return run.folder + " is this recipe's run" + (is_extended ? ", continued with " + changes : "") +
+         ", and it ";
+}
+
+[[noreturn]] void refuse_running(const Store& store, const RunRow& run,
+                                 const ResolvedRecipe& resolved) {
+  throw Error("launch: " + run_of_recipe(store, run, resolved) +
+              is_running(run, "--new starts another"));
 }
 
 std::string what_happened(RunState state) {
@@ -58,9 +68,10 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
 
 [[noreturn]] void refuse_ended(const Store& store, const StoreFolder& folder, const RunRow& run,
                                const ResolvedRecipe& resolved) {
-  throw Error("launch: " + run_of_recipe(run, resolved) + what_happened(run.state) + " at step " +
-              std::to_string(run.last_step) + (run.message.empty() ? "" : ": " + run.message) +
-              "\n  " + next_command(store, folder, run) + "\n  --new   starts another run");
+  throw Error("launch: " + run_of_recipe(store, run, resolved) + what_happened(run.state) +
+              " at step " + std::to_string(run.last_step) +
+              (run.message.empty() ? "" : ": " + run.message) + "\n  " +
+              next_command(store, folder, run) + "\n  --new   starts another run");
 }
 
 // Tags are no part of what makes a recipe another: they are for the run that is there.
@@ -77,7 +88,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                  const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
-      refuse_running(launched.run, resolved);
+      refuse_running(store, launched.run, resolved);
     case Decision::refuse_ended:
       refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:
@@ -91,8 +102,8 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
       log_info(launched.run.recipe_hash == resolved.hash()
                    ? "nothing to do: this recipe has been run; --new runs it again"
                    : "nothing to do: " + launched.run.folder +
-                         ", the run of this recipe, was extended to " +
-                         pluralize(launched.run.steps, "step") +
+                         ", the run of this recipe, was continued with " +
+                         changes_since(store, launched.run, resolved) +
                          "; --new trains the recipe as written");
       return {};
     case Decision::start_new:

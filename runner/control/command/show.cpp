@@ -238,8 +238,13 @@ std::vector<AttemptRow> observed_attempts(const Store& store, const RunRow& run)
 RecipeText newest_recipe(const Store& store, const RunRow& run, const StoreFolder& folder) {
   RecipeText stored = stored_recipe(store, run);
   if (has_errors(try_resolve(stored).diagnostics)) return stored;  // another version's
-  RecipeText latest = latest_recipe(store, folder, run);
-  return try_resolve(latest).recipe.hash() == run.recipe_hash ? latest : stored;
+  try {
+    RecipeText latest = latest_recipe(store, folder, run);
+    if (try_resolve(latest).recipe.hash() == run.recipe_hash) return latest;
+  } catch (const Error& damaged) {
+    log(LogLevel::debug, damaged.what());
+  }
+  return stored;
 }
 
 // As it was resolved at the start, unless the newest attempt was asked for something else.

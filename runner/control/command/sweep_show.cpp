@@ -191,7 +191,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "The variance explained by an axis is the share of the metric's variance across finished "
           "trials that the other axes alone do not explain but do explain together with this axis, "
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
-          "the seed and noise. Nothing is said where no trials tell these apart; for a single "
+          "the seed and noise. Nothing is said where too few trials tell these apart; for a single "
           "axis, only --json gives it. Of several axes, one with many different numbers counts by "
           "four ranges of them.")
       .exit_codes(kFindsRuns)

@@ -156,8 +156,7 @@ std::vector<fs::path> files_of(const std::vector<File>& train,
   return files;
 }
 
-// Whether the files hold the validation shards that a run has recorded; an older one has recorded
-// no more than their sizes.
+// Whether the files hold the validation shards that a run has recorded.
 bool hold_validation(const std::vector<fs::path>& files, const PreparedData& recorded) {
   uint64_t all = 0;
   for (const auto* split : {&recorded.train, &recorded.validation})
@@ -166,8 +165,7 @@ bool hold_validation(const std::vector<fs::path>& files, const PreparedData& rec
       files, recorded.validation, [&](const fs::path& file, const TokenShard& shard) {
         std::error_code missing;
         const auto bytes = static_cast<uintmax_t>(shard.file_bytes());
-        return fs::file_size(file, missing) == bytes &&
-               (shard.content.empty() || hash_of_part(file, all) == shard.content);
+        return fs::file_size(file, missing) == bytes && hash_of_part(file, all) == shard.content;
       });
 }
 
@@ -326,8 +324,7 @@ std::optional<PreparedData> with_validation_found(const PreparedData& data,
   find_tokenizer(recipe, libtorch, found);
   PreparedData moved = data;
   moved.validation = std::move(found.validation);
-  moved.tokenizer = std::move(found.tokenizer);
-  moved.vocab_size = found.vocab_size;
+  if (found.vocab_size == data.vocab_size) moved.tokenizer = std::move(found.tokenizer);
   return moved;
 }
 

@@ -25,7 +25,8 @@ PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& lib
 bool are_unchanged(const PreparedData& shards);
 
 // Nothing where the validation shards of `data`, which a run recorded, are in their places and as
-// they were; else the same data with those that the recipe finds now, and with its tokenizer. No
+// they were; else the same data with those that the recipe finds now, and with its tokenizer. The
+// shards have their hashes. No
 // training shard is looked at. Throws RecipeError for what is missing or damaged, Error for shards
 // that hold something else.
 std::optional<PreparedData> with_validation_found(const PreparedData& data,

@@ -158,17 +158,14 @@ Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::
   return design;
 }
 
-// As fine as the number of points allows: as many degrees of freedom for the noise as for the axes.
-// What differs within a quantile would count as noise, which it is not where nothing else differs:
-// a single factor has its values as they are.
+// Where many numbers of an axis are grouped, as many degrees of freedom are needed for the noise as
+// for the axes, or nothing is told: what differs within fewer groups would count as noise. Nothing
+// is grouped where nothing else differs.
 Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes) {
-  if (design_of(points, axes, kMostQuantiles).factors.size() < 2)
-    return design_of(points, axes, std::nullopt);
-  for (size_t quantiles = kMostQuantiles; quantiles > 2; --quantiles) {
-    Design design = design_of(points, axes, quantiles);
-    if (2 * degrees_of(design.factors) < points.size()) return design;
-  }
-  return design_of(points, axes, 2);
+  Design whole = design_of(points, axes, std::nullopt);
+  Design grouped = design_of(points, axes, kMostQuantiles);
+  if (grouped.factors.size() < 2 || grouped.factors == whole.factors) return whole;
+  return 2 * degrees_of(grouped.factors) < points.size() ? grouped : Design{};
 }
 
 // How much of the variance each factor explains; empty where nothing is left to tell noise by, or

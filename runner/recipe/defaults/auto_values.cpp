@@ -113,7 +113,7 @@ Derived decay_length(const DeriveInput& input) {
 Derived divergence_z_score(const DeriveInput& input) {
   const auto policy = text_at(input.root, "run.on_divergence");
   if (!policy) return std::nullopt;
-  return *policy == "stop" ? 0.0 : 9.0;
+  return *policy == "stop" ? 0.0 : 8.0;
 }
 
 Derived kept_best(const DeriveInput& input) {

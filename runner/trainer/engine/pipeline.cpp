@@ -53,15 +53,14 @@ NamedEvaluation build_evaluation(const Section& section, const std::string& name
 
 // The recipe is right: its vocabulary has all tokens that were prepared.
 Error damaged_shard(const Pipeline& pipeline, const TokenPlace& place) {
-  const std::string resume = "`exprun resume " + shell_quoted(pipeline.plan.name) + "` ";
   const bool is_restored = is_made_of_text(pipeline.recipe.section("dataset").type());
   return Error("token shard: '" + place.file + "' is damaged: its token " +
                std::to_string(place.index) + " is " + std::to_string(place.token) +
                ", and the vocabulary has " + std::to_string(*pipeline.token_limit) +
                " tokens; `exprun data verify " + shell_quoted(place.file) + "` checks the file" +
                (!pipeline.train_state.optimizers ? ""
-                : is_restored ? ", and " + resume + "prepares it again and continues"
-                              : ", and " + resume + "continues once it is as it was"));
+                : is_restored ? ", and exprun resume prepares it again and continues"
+                              : ", and exprun resume continues once it is as it was"));
 }
 
 void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe) {

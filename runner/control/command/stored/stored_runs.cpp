@@ -56,13 +56,30 @@ std::string last_component(const std::string& reference) {
   return std::filesystem::path(trimmed).filename().string();
 }
 
+// Of a path that does not lead into the store the last component is nobody's name.
+bool leads_elsewhere(const StoreFolder& folder, const std::string& reference) {
+  const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
+  if (trimmed.find('/') == std::string::npos) return false;
+  std::error_code ignored;
+  const auto parent = std::filesystem::absolute(trimmed, ignored).parent_path();
+  return std::filesystem::weakly_canonical(parent, ignored) !=
+         std::filesystem::weakly_canonical(folder.path, ignored);
+}
+
 std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
   return among == Store::Among::kept ? store.runs() : store.removed_runs();
 }
 
+Error no_run(const Store& store, const std::string& reference, const std::string& advice) {
+  return Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
+               ExitCode::no_such_run);
+}
+
 // The name to the store of what is called so on a command line. A word that is no name is one of a
 // recipe file, perhaps, as its runs are called.
-std::string name_in(const Store& store, const std::string& reference, Store::Among among) {
+std::string name_in(const Store& store, const StoreFolder& folder, const std::string& reference,
+                    Store::Among among) {
+  if (leads_elsewhere(folder, reference)) throw no_run(store, reference, "");
   const std::string word = last_component(reference);
   const std::string name = name_of_runs(SchemaSet::embedded(), word);
   if (name == word || word.starts_with('@')) return word;
@@ -133,11 +150,6 @@ std::string advice_on_output(const std::string& reference) {
   return "";
 }
 
-Error no_run(const Store& store, const std::string& reference, const std::string& advice) {
-  return Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
-               ExitCode::no_such_run);
-}
-
 // Throws in place of `error` where there is no such run and its path tells more.
 void advise_on_path(const Error& error, const Store& store, const StoreFolder& folder,
                     const std::string& reference) {
@@ -203,7 +215,7 @@ std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
                                const std::string& reference, Store::Among among) {
   if (is_pattern(reference)) return matching(store, reference, among);
   try {
-    return store.runs_meant_by(name_in(store, reference, among), among);
+    return store.runs_meant_by(name_in(store, folder, reference, among), among);
   } catch (const Error& error) {
     if (among == Store::Among::kept) advise_on_path(error, store, folder, reference);
     throw;
@@ -217,7 +229,8 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
     return observed(store, folder, std::move(runs.front()));
   }
   try {
-    return observed(store, folder, store.find_run(name_in(store, reference, Store::Among::kept)));
+    return observed(store, folder,
+                    store.find_run(name_in(store, folder, reference, Store::Among::kept)));
   } catch (const Error& error) {
     advise_on_path(error, store, folder, reference);
     throw;
@@ -227,7 +240,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 RunRow find_run_and_say_which(const Store& store, const StoreFolder& folder,
                               const std::string& reference) {
   RunRow run = find_run(store, folder, reference);
-  if (run.name != reference) return run;
+  if (run.name != name_in(store, folder, reference, Store::Among::kept)) return run;
   const std::vector<RunRow> named = store.runs(run.name);
   if (named.size() > 1 && named.front().id == run.id)
     log_info(run.folder + " is the newest of " + std::to_string(named.size()) + " runs named '" +

@@ -101,13 +101,16 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
   const int64_t until = rates.at("steps_before").get<int64_t>();
   std::vector<std::string> kept = words;
   kept.push_back("schedule.decay_until=\"" + pluralize(until, "step") + "\"");
-  const bool ends_at_0 = rates.at("end_before").get<double>() == 0;
+  const bool is_shorter = steps < until, ends_at_0 = rates.at("end_before").get<double>() == 0;
   const std::string resumed = command_with("resume", run, kept, folder) +
                               " keeps the rates so far and trains on at the last one; ";
-  throw Error("resume: " + run.folder + " cannot be extended to " + pluralize(steps, "step") +
+  throw Error("resume: " + run.folder + " cannot be " + (is_shorter ? "shortened" : "extended") +
+                  " to " + pluralize(steps, "step") +
                   ": its schedule depends on its length; from step " + with_thousands(step) +
                   " on, its learning rates would have been different\n  " +
-                  (ends_at_0 ? "behind its last step its learning rate is 0; " : resumed) +
+                  (is_shorter  ? ""
+                   : ends_at_0 ? "behind its last step its learning rate is 0; "
+                               : resumed) +
                   command_with("fork", run, words, folder) +
                   " starts a new run from here with the new schedule",
               ExitCode::bad_recipe);

@@ -168,12 +168,28 @@ std::optional<PreparedData> recorded_data(const RunRow& run, const RunFolder& fo
   return data;
 }
 
+namespace {
+
+// Older runs have recorded a hash of all shards together only.
+bool has_shard_hashes(const PreparedData& data) {
+  return std::ranges::none_of(data.validation,
+                              [](const TokenShard& shard) { return shard.content.empty(); });
+}
+
+}  // namespace
+
 std::optional<PreparedData> restore_validation(const RunRow& run, const StoreFolder& folder,
                                                const ResolvedRecipe& recipe) {
   const RunFolder run_folder = folder.run(run.folder);
   const auto data = data_of_run(run_folder);
   if (!data) return std::nullopt;
-  if (!is_made_of_raw(*data)) return with_validation_found(*data, recipe);
+  if (!is_made_of_raw(*data)) {
+    if (has_shard_hashes(*data)) return with_validation_found(*data, recipe);
+    if (are_unchanged(*data)) return std::nullopt;
+    PreparedData now = prepare_data(recipe, folder.data());
+    if (now.fingerprint == run.data_fingerprint) return now;
+    throw Error("data: " + changed_data(now, run, run_folder));
+  }
   const std::string damage = damage_of(*data, data->train);
   if (damage.empty()) return std::nullopt;
   const std::vector<std::string> gone = gone_among(contents_of(*data));

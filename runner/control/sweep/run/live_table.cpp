@@ -51,7 +51,7 @@ std::vector<std::string> live_lines(const std::vector<LiveTrial>& trials, const 
   ResultTable table{{{"trial", "trial", true}}, {}};
   for (Column& column : axes.columns(1)) table.columns.push_back(std::move(column));
   for (Column column : {Column{"step", "step", true, 2}, Column{"state", "state", false, 6},
-                        Column{"eta", "ETA", true, 3}, Column{"loss", kTrainLoss, true, 4},
+                        Column{"eta", "ETA", true, 3}, Column{"loss", "loss", true, 4},
                         Column{"metric", sweep.metric, true, 1}, Column{"curve", "", false, 5}})
     if (with_loss || column.key != "loss") table.columns.push_back(std::move(column));
   for (const LiveTrial& trial : trials) table.rows.push_back(cells_of(trial, axes, with_loss));

@@ -22,7 +22,6 @@ DivergenceRule DivergenceRule::read(const Section& run) {
 
 namespace {
 
-// 0 has none.
 double logarithm(double norm) {
   return std::log(std::max(norm, std::numeric_limits<double>::min()));
 }
@@ -80,7 +79,9 @@ void push(std::vector<double>& values, double value, int64_t window) {
 void remember(const DivergenceRule& rule, const StepSize& size, DivergenceState& state) {
   if (rule.z_score == 0) return;
   push(state.losses, size.loss, rule.window);
-  push(state.grad_norms, size.grad_norm, rule.window);
+  // The logarithm of 0, of a batch without targets, would spread the others' over orders of
+  // magnitude.
+  if (size.grad_norm > 0) push(state.grad_norms, size.grad_norm, rule.window);
 }
 
 }  // namespace exprun
