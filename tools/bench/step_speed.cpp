@@ -59,6 +59,7 @@ class Contestant {
         data_{.fingerprint = "bench",
               .tokenizer = nullptr,
               .vocab_size = std::nullopt,
+              .described_vocab_size = std::nullopt,
               .train = {inspect_shard(tokens, ShardFormat::raw_uint16)},
               .validation = {},
               .train_segments = {},
