@@ -232,6 +232,12 @@ class Housekeeping(ExprunTest):
             named = [newest if word == "tiny" else word for word in words]
             self.assertNotIn("is the newest of", self.exprun(*named[:2], *(["--huggingface", "other"] if "export" in named else named[2:])).err)
 
+    def test_a_path_that_does_not_lead_into_the_store_is_no_run(self):
+        self.exprun("tiny.toml", "steps=2")
+        for word in ("models/tiny", str(self.folder / "tiny"), f"other/{self.run_folder().name}"):
+            self.assertIn(f"store: no run '{word}' in ", self.exprun("rm", word, code=4).err)
+        self.assertIn("removed ", self.exprun("rm", f"runs/{self.run_folder().name}/").err)
+
     def test_a_number_that_is_a_sweep_too_is_said_to_be_watched_as_a_run(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=2")
         ((name,), _) = self.rows("SELECT folder FROM runs ORDER BY run")
