@@ -161,8 +161,9 @@ class Screen(ExprunTest):
     def mistakes_answer(self, command):
         columns, color, words = goldens.parsed(command)
         shown = self.shown(*words, columns=columns, color=color, code=2).replace("\r\n", "\n")
-        # Whether a line is broken before the folder depends on how long its path is.
-        return normalized(re.sub(r",\n +HERE", ", HERE", named_colors(shown).replace(str(self.folder), "HERE")))
+        # How long the folder's path is decides where the lines around it are broken.
+        shown = named_colors(shown).replace(str(self.folder), "HERE")
+        return normalized(re.sub(r"\s+(paths are relative to the working directory,)\s+HERE", r" \1 HERE", shown))
 
     def test_what_comes_next_is_a_command_that_works(self):
         for kind in sorted(path.name.removesuffix(".schema.json") for path in (ROOT / "schemas/schedule").iterdir()):
