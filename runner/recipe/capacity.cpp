@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format_units.h"
-#include "recipe/key_path.h"
 #include "recipe/overrides.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"

@@ -227,8 +227,11 @@ void outliers_are_possible(const RuleInput& input, Diagnostics& diagnostics) {
   const auto count = static_cast<double>(*window);
   const double most = (count - 1) / std::sqrt(count);
   if (*z < most) return;
+  std::vector<std::string> keys{"run.divergence.z_score", "run.divergence.window"};
+  if (!is_written(input.root, keys[0])) std::swap(keys[0], keys[1]);
+  keys.emplace_back("run.on_divergence");
   diagnostics.push_back(
-      clash(input.root, {"run.divergence.z_score", "run.divergence.window", "run.on_divergence"},
+      clash(input.root, keys,
             "no value can be " + shortest(*z) + " standard deviations above the mean of " +
                 pluralize(*window, "step"),
             "'z_score' must be below " + fixed(most, 2) + ", or 'window' must be longer"));

@@ -325,8 +325,9 @@ namespace {
 // A key of a metric, and what decides which evaluations there are to measure it.
 std::vector<std::string> keys_of_measuring(const RuleInput& input, const std::string& metric_key) {
   std::vector<std::string> keys = {metric_key};
-  for (const std::string& type : input.schemas.types("evaluation"))
-    keys.push_back(join_path("evaluation", type));
+  for (const std::string& type : input.schemas.types("evaluation"))  // one that was removed
+    if (const std::string path = join_path("evaluation", type); !find_path(input.root, path))
+      keys.push_back(path);
   for (const std::string& path : evaluation_tables(input.root))
     keys.push_back(join_path(path, "type"));
   keys.insert(keys.end(),
