@@ -12,7 +12,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kMostQuantiles = 4;
+constexpr size_t kQuantiles = 4;
 
 std::optional<std::string> value_of(const ScoredPoint& point, const std::string& axis) {
   for (const auto& [key, value] : point.values)
@@ -37,8 +37,8 @@ Factor numbered(const std::vector<std::string>& values) {
   return factor;
 }
 
-// So many groups of neighbours, equal numbers together; nothing where the values are no numbers.
-std::optional<Factor> in_quantiles(const std::vector<std::string>& values, size_t count) {
+// Groups of neighbours, equal numbers together; nothing where the values are no numbers.
+std::optional<Factor> in_quantiles(const std::vector<std::string>& values) {
   std::vector<std::pair<double, size_t>> by_number;
   for (size_t i = 0; i < values.size(); ++i) {
     const auto number = parse_number<double>(values[i]);
@@ -50,7 +50,7 @@ std::optional<Factor> in_quantiles(const std::vector<std::string>& values, size_
   size_t first = 0;  // of those with the same number
   for (size_t rank = 0; rank < by_number.size(); ++rank) {
     if (by_number[rank].first != by_number[first].first) first = rank;
-    quantiles[by_number[rank].second] = std::to_string(first * count / by_number.size());
+    quantiles[by_number[rank].second] = std::to_string(first * kQuantiles / by_number.size());
   }
   return numbered(quantiles);
 }
@@ -63,14 +63,16 @@ size_t different_points(const std::vector<ScoredPoint>& points) {
   return different.size();
 }
 
-// Where few points have the same number, those of a quantile count as one, if quantiles are given.
+enum class Numbers { as_they_are, grouped };  // into quantiles, where few points have the same one
+
 Factor factor_of(const std::vector<ScoredPoint>& points, const std::string& axis, size_t different,
-                 std::optional<size_t> quantiles) {
+                 Numbers numbers) {
   std::vector<std::string> values;
   for (const ScoredPoint& point : points) values.push_back(value_of(point, axis).value_or(""));
   const Factor factor = numbered(values);
-  if (!quantiles || factor.count <= kMostQuantiles || factor.count * 2 <= different) return factor;
-  return in_quantiles(values, *quantiles).value_or(factor);
+  const bool is_kept = factor.count <= kQuantiles || factor.count * 2 <= different;
+  if (numbers == Numbers::as_they_are || is_kept) return factor;
+  return in_quantiles(values).value_or(factor);
 }
 
 // Whether each group of `fine` lies in one of `coarse`: then an effect of the second is one of the
@@ -145,11 +147,11 @@ struct Design {
 };
 
 Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes,
-                 std::optional<size_t> quantiles) {
+                 Numbers numbers) {
   Design design;
   const size_t different = different_points(points);
   for (const std::string& axis : axes) {
-    const Factor factor = factor_of(points, axis, different, quantiles);
+    const Factor factor = factor_of(points, axis, different, numbers);
     if (factor.count < 2) continue;
     const auto known = std::find(design.factors.begin(), design.factors.end(), factor);
     design.factor_of_axis[axis] = static_cast<size_t>(known - design.factors.begin());
@@ -161,9 +163,9 @@ Design design_of(const std::vector<ScoredPoint>& points, const std::vector<std::
 // Where many numbers of an axis are grouped, as many degrees of freedom are needed for the noise as
 // for the axes, or nothing is told: what differs within fewer groups would count as noise. Nothing
 // is grouped where nothing else differs.
-Design finest_design(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes) {
-  Design whole = design_of(points, axes, std::nullopt);
-  Design grouped = design_of(points, axes, kMostQuantiles);
+Design design_for(const std::vector<ScoredPoint>& points, const std::vector<std::string>& axes) {
+  Design whole = design_of(points, axes, Numbers::as_they_are);
+  Design grouped = design_of(points, axes, Numbers::grouped);
   if (grouped.factors.size() < 2 || grouped.factors == whole.factors) return whole;
   return 2 * degrees_of(grouped.factors) < points.size() ? grouped : Design{};
 }
@@ -247,7 +249,7 @@ std::string to_string(const AxisValues& values) {
 
 std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& points) {
   const std::vector<std::string> axes = axes_of(points);
-  const Design design = finest_design(points, axes);
+  const Design design = design_for(points, axes);
   const std::vector<double> explained = explained_by(points, design.factors);
   std::vector<Importance> result;
   for (const std::string& axis : axes) {
@@ -259,7 +261,7 @@ std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& point
 }
 
 std::optional<double> unexplained_variance(const std::vector<ScoredPoint>& points) {
-  const Design design = finest_design(points, axes_of(points));
+  const Design design = design_for(points, axes_of(points));
   const std::vector<double> explained = explained_by(points, design.factors);
   if (explained.empty()) return std::nullopt;
   return std::max(0.0, 1 - std::accumulate(explained.begin(), explained.end(), 0.0));

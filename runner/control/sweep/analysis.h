@@ -27,8 +27,8 @@ struct ScoredPoint {
 // How much of the variance of the scores the values of one axis explain beside all others: by how
 // much an effect of each value lowers the squares that effects of the other axes leave, less what
 // as many random groups would (an analysis of variance with main effects, "epsilon squared";
-// Kelley 1935), never below 0. Of several axes, many different numbers are grouped into quantiles,
-// at most four. Nothing where there are too few points to tell, as where one axis differs in each.
+// Kelley 1935), never below 0. Of several axes, many different numbers are grouped into quartiles.
+// Nothing where there are too few points to tell, as where one axis differs in each.
 struct Importance {
   std::string axis;
   std::optional<double> explained;
