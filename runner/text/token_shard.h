@@ -83,8 +83,8 @@ struct TokenShard {
   int64_t tokens = 0;
   int64_t first_byte = 0;   // 1024 after a header, 0 in a bare file
   int64_t token_bytes = 2;  // 2 or 4
-  std::string content =
-      {};  // of a file that is its own source: its hash, as the fingerprint has it
+  // Of a file that is its own source: its hash, as the fingerprint has it.
+  std::string content = {};
 
   int64_t file_bytes() const { return first_byte + tokens * token_bytes; }
 };

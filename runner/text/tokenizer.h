@@ -118,5 +118,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const nlohmann::json& json);
 // Of a vocabulary's file or folder: byte-level BPE, or the tokenizer.json of a table of characters
 // (WordLevel), as `exprun export --huggingface` writes it. Throws Error.
 std::unique_ptr<Tokenizer> load_vocabulary(const std::filesystem::path& path);
+inline constexpr const char* kVocabularyForms =
+    "a tokenizer.json, or a vocabulary file or its folder";
 
 }  // namespace exprun

@@ -236,6 +236,9 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         for word in ("models/tiny", str(self.folder / "tiny"), f"other/{self.run_folder().name}"):
             self.assertIn(f"store: no run '{word}' in ", self.exprun("rm", word, code=4).err)
+        said = self.exprun("tiny.toml", "seed=5", "init_from=models/tiny", code=2).err
+        self.assertIn("error: 'models/tiny' does not exist\n", said)
+        self.assertNotIn("the newest checkpoint of", said)
         self.assertIn("removed ", self.exprun("rm", f"runs/{self.run_folder().name}/").err)
 
     def test_a_number_that_is_a_sweep_too_is_said_to_be_watched_as_a_run(self):

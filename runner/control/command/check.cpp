@@ -300,8 +300,7 @@ int run_check(const Words& words, const Globals& globals) {
       .note(
           "If this machine lacks something (data, cores, GPUs, number formats, memory, disk "
           "space), check only warns; it tells you if a run would not start here. The plan includes "
-          "a time "
-          "estimate if an earlier run of a similar model was timed.")
+          "a time estimate if an earlier run of a similar model was timed.")
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun check recipes/quickstart.toml", "mistakes and the plan")
       .example("exprun check recipes/quickstart.toml hidden_size=256 --json",

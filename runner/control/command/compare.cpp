@@ -11,6 +11,7 @@
 #include "control/command/line/arguments.h"
 #include "control/command/line/table_format.h"
 #include "control/command/stored/recorded_criterion.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/compare/compared_series.h"
 #include "control/report/compare/run_differences.h"

@@ -149,9 +149,7 @@ int run_data_head(const Words& words, const Globals& globals) {
       .number("--from", options.from, "index of the first token (default: 0)")
       .flag("--ids", options.ids, "print token ids")
       .option("--tokenizer", "PATH", options.tokenizer,
-              "a tokenizer.json, or a vocabulary file or its folder; prepared folders include "
-              "their own",
-              offer::files)
+              kVocabularyForms + std::string("; prepared folders include their own"), offer::files)
       .exit_codes(kReadsRuns)
       .example("exprun data head data/corpus --tokens 64", "as text")
       .example("exprun data head data/corpus --ids", "as token ids")

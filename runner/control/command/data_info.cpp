@@ -143,8 +143,7 @@ int run_data_info(const Words& words, const Globals&) {
   arguments.needed_words("PATH...", paths, "shards, or folders of them", offer::files)
       .number("--histogram", most, "list the N most frequent tokens instead")
       .option("--tokenizer", "PATH", tokenizer,
-              "a tokenizer.json, or a vocabulary file or its folder, to show tokens as text",
-              offer::files)
+              kVocabularyForms + std::string(", to show tokens as text"), offer::files)
       .exit_codes({ExitCode::done, ExitCode::failed, ExitCode::bad_recipe})
       .example("exprun data info data/corpus", "each shard of a folder")
       .example("exprun data info data/corpus --histogram 20", "the 20 most frequent tokens");

@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/recorded_criterion.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/trainer_program.h"

@@ -6,6 +6,7 @@
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"

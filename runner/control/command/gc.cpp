@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/prepared_set.h"
 #include "control/launch/launch.h"
@@ -259,8 +260,7 @@ int run_gc(const Words& words, const Globals& globals) {
   Arguments arguments(
       "gc [RUN...]",
       "Permanently deletes removed runs with their checkpoints, except those that other runs began "
-      "with, deletes data whose preparation was killed, and shrinks the store. Runs may be "
-      "training "
+      "with, deletes data whose preparation was killed, and shrinks the store. Runs can train "
       "meanwhile.");
   arguments
       .words(

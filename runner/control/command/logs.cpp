@@ -10,6 +10,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"

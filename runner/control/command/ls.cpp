@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/strings.h"
 #include "control/command/line/table_format.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/run_values.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/runs_table.h"

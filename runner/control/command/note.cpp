@@ -1,5 +1,6 @@
 // exprun note RUN [TEXT]
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/standard_output.h"
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/plot/png.h"
 #include "control/report/plot/run_curves.h"

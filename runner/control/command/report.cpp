@@ -10,6 +10,7 @@
 #include "base/terminal/terminal.h"
 #include "control/command/report_page.h"
 #include "control/command/report_rows.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/compare/report_columns.h"
 #include "control/report/standard_output.h"

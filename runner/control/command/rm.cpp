@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/run_values.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"

@@ -101,7 +101,7 @@ void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe,
   throw Error("sample: the data of " + word +
                   " has no tokenizer, so nothing says which text its tokens stand for; give the "
                   "tokenizer that made them: --tokenizer PATH, " +
-                  kTokenizerForms + (data ? advice_on_pickle(*data) : ""),
+                  kVocabularyForms + (data ? advice_on_pickle(*data) : ""),
               ExitCode::bad_recipe);
 }
 

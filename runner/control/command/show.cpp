@@ -20,6 +20,7 @@
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/prepare.h"
 #include "control/launch/run/present_folder.h"

@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
@@ -35,7 +36,7 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
                           const std::string& reference) {
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
-    require_one_meaning("stop", store, reference, run);
+    require_one_meaning("stop", store, folder, reference, run);
     return {run};
   }
   std::vector<RunRow> runs = running(store, folder);

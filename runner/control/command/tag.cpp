@@ -2,6 +2,7 @@
 #include "base/diagnostic.h"
 #include "base/log.h"
 #include "control/command/line/arguments.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/report/standard_output.h"
 

@@ -11,6 +11,7 @@
 #include "base/terminal/full_screen.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/recorded_criterion.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/command/sweep.h"
 #include "control/launch/process/trainer_end.h"

@@ -297,10 +297,10 @@ PreparedData prepare_shards(const ResolvedRecipe& recipe, const std::string& lib
 }
 
 bool are_unchanged(const PreparedData& shards) try {
+  if (!manifest_problems_beside(files_of(shards.train, shards.validation)).empty()) return false;
   PreparedData now = shards;
   identify(now);
-  return now.fingerprint == shards.fingerprint &&
-         manifest_problems_beside(files_of(shards.train, shards.validation)).empty();
+  return now.fingerprint == shards.fingerprint;
 } catch (const Error& error) {  // one is gone, or cannot be read
   log(LogLevel::debug, error.what());
   return false;

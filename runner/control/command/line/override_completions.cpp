@@ -6,6 +6,7 @@
 
 #include "base/json_text.h"
 #include "control/command/line/recipe_words.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "recipe/key_path.h"
 #include "recipe/resolved.h"

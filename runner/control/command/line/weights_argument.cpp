@@ -8,6 +8,7 @@
 #include "base/format_units.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/data/prepare_shards.h"
@@ -129,7 +130,7 @@ const Tokenizer* WeightsArgument::tokenizer() {
   if (loaded_) return loaded_.get();
   if (!tokenizer_.empty() && !path_exists(tokenizer_))
     throw Error(command_ + ": there is no file or folder '" + tokenizer_.string() +
-                    "'; --tokenizer takes " + kTokenizerForms,
+                    "'; --tokenizer takes " + kVocabularyForms,
                 ExitCode::bad_recipe);
   if (!tokenizer_.empty()) {
     auto given = load_vocabulary(tokenizer_);

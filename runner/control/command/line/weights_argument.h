@@ -18,10 +18,10 @@ namespace exprun {
 // Of the word and of the option, for help.
 inline constexpr const char* kWeightsHelp =
     "a run (its id, uid, folder or name, @last or @best), a checkpoint or a HuggingFace folder";
-inline const std::string kTokenizerForms = "a tokenizer.json, or a vocabulary file or its folder";
 inline const std::string kTokenizerHelp =
-    "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: " +
-    kTokenizerForms;
+    std::string(
+        "the tokenizer, for a run on token shards or for a HuggingFace folder that has none: ") +
+    kVocabularyForms;
 
 class WeightsArgument {
  public:

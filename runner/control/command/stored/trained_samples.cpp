@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/format_units.h"
 #include "base/strings.h"
+#include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/shards/shard_contents.h"
 #include "control/launch/run/present_folder.h"

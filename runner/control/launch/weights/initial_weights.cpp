@@ -36,8 +36,8 @@ std::string run_meant(const std::string& words, const StoreFolder& folder, bool 
     if (aloud) say_what_is_better(*best);
     return best->run.folder;
   }
-  const fs::path path = words.substr(0, words.find_last_not_of('/') + 1);
-  return store.find_run(path.filename()).folder;
+  const auto word = folder.word_of_run(words);
+  return word ? store.find_run(*word).folder : "";
 } catch (const Error&) {
   return "";
 }
