@@ -95,6 +95,11 @@ class Divergence(DivergenceTest):
         self.assertEqual(self.events()[0], f"the loss of step 3 is nan; the update was skipped; `exprun data head --run "
                                            f"{self.run_folder().name} --step 3` prints its data")
 
+    def test_a_fork_of_a_run_that_skipped_as_many_as_are_allowed_may_skip_as_many(self):
+        self.exprun("tiny.toml", "on_divergence=skip", "lr=1e30", "warmup=4 steps", "warmup_form=k/W", code=3)
+        said = self.exprun("fork", "@last", code=3).err
+        self.assertEqual(said.count("; the update was skipped; "), 5)
+
 
 class DataOfAStep(DivergenceTest):
     def head(self, *words, code=0):

@@ -93,9 +93,10 @@ json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
   state["data_fingerprint"] = data_fingerprint;
   if (const auto* threads = now.find("run.threads")->as<int64_t>()) state["threads"] = *threads;
   if (origin.fresh_optimizer) state["optimizer_start"] = origin.checkpoint.step;
-  // The checkpoint that its origin would go back to is not in its folder.
+  // The checkpoint that its origin would go back to is not in its folder, and what is allowed in a
+  // row is allowed to a run.
   if (const auto divergence = state.find("divergence"); divergence != state.end())
-    divergence->update({{"rollback_step", nullptr}, {"rollbacks", 0}});
+    divergence->update({{"rollback_step", nullptr}, {"rollbacks", 0}, {"skipped_in_row", 0}});
   // The best of a run is one of its own values, and its checkpoint lies in its own folder.
   state.update({{"best", nullptr}, {"improved_to", nullptr}, {"without_improvement", 0}});
   if (measures_otherwise(origin, now, data_fingerprint)) state["evaluated"] = json::array();
