@@ -197,6 +197,9 @@ class Fork(LaterTraining):
         changed = "data: text.txt has changed since\n"
         self.assertIn(f"new run; differs from {origin}: run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
         self.assertIn(f"new run; differs from {origin}: {changed}", self.exprun("rerun", origin).err)
+        rerun = self.newest().name
+        self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-4", "steps=2")  # trials, which nobody had in mind
+        self.assertIn(f"new run; differs from {rerun}: run.steps: 4 (was 2)\n", self.exprun("tiny.toml", "steps=4").err)
         self.write("text.txt", text + "~~~~~~~~")
         said = self.refused("fork", origin, "steps=3")
         self.assertIn(f"fork: the checkpoint of step 2 of {origin} does not fit the changed data:\n  {changed}parameters:\n", said)

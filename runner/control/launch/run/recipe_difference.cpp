@@ -52,7 +52,9 @@ std::string difference_from_known(const Store& store, const StoreFolder& folder,
                                   const ResolvedRecipe& resolved, const PreparedData& data,
                                   std::optional<RunRow> source) {
   const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
-  if (!source && !runs.empty()) source = runs.front();
+  // A trial's settings are not those that one had in mind.
+  const auto own = std::ranges::find_if(runs, [](const RunRow& run) { return !run.sweep_id; });
+  if (!source && !runs.empty()) source = own == runs.end() ? runs.front() : *own;
   if (!source) return "";
   const Parameters now = parameter_rows(resolved), before = store.parameters(source->id);
   const auto keys = changed_in_either(now, before);
