@@ -63,15 +63,18 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   return names_of_keys(place.path, names);
 }
 
+std::string help_for_table(const TablePlace& place, const std::string& name) {
+  auto near = table_synonym(name);
+  if (!near) near = nearest(name, place.schema.names());
+  if (near && place.table.find(*near)) return "its keys belong in [" + *near + "]";
+  if (near) return "did you mean [" + *near + "]?";
+  const KeySynonym* synonym = key_synonym(name);
+  if (synonym && !*synonym->path) return synonym->note;  // no table is needed
+  return "the tables are " + listed(place.schema.names());
+}
+
 Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
-  auto near = table_synonym(entry.key);
-  if (!near) near = nearest(entry.key, place.schema.names());
-  const KeySynonym* synonym = key_synonym(entry.key);
-  const bool needs_none = synonym && !*synonym->path;
-  return {entry.where, "unknown table [" + entry.key + "]",
-          near         ? "did you mean [" + *near + "]?"
-          : needs_none ? synonym->note
-                       : "the tables are " + listed(place.schema.names())};
+  return {entry.where, "unknown table [" + entry.key + "]", help_for_table(place, entry.key)};
 }
 
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
