@@ -12,6 +12,7 @@
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
+#include "base/format_units.h"
 #include "base/log.h"
 #include "base/machine/processor.h"
 #include "base/strings.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -16,195 +15,17 @@
 #include "base/process/ordered_workers.h"
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
+#include "control/data/chunk_tokenizer.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/document_chunks.h"
-#include "control/data/read/record_template.h"
 #include "control/data/shards/shard_set_writer.h"
 #include "control/data/text_sources.h"
 #include "text/example_template.h"
-#include "text/examples.h"
 #include "text/token_shard.h"
 #include "text/tokenizer.h"
 
 namespace exprun {
 namespace {
-
-// One chunk of documents as tokens, with those that begin a document and stand between two.
-enum class EndOfText { none, before, after };
-
-struct EndOfTextRule {
-  EndOfText of_texts = EndOfText::none, of_records = EndOfText::none;
-};
-
-// What becomes of the pieces of a chunk: exactly one is there.
-struct TextForm {
-  std::optional<RecordTemplate> text;      // of documents
-  std::optional<ExampleTemplate> example;  // of examples of instructions
-
-  explicit TextForm(const TextOptions& options) {
-    if (options.example_template.empty())
-      text.emplace(options.text_template, options.fallback_template);
-    else
-      example.emplace(options.example_template);
-  }
-};
-
-// Of documents that need not be told apart, all neighbours of one split are one stretch.
-enum class Stretches { of_documents, of_splits };
-
-struct TokenizedChunk {
-  struct Stretch {
-    size_t tokens = 0;
-    bool ends = true;
-    Split split = Split::train;
-  };
-  PackedTokens tokens;
-  std::vector<Stretch> stretches;
-  std::vector<uint32_t> segments[2];  // of examples, in words, of each split
-  int64_t documents = 0;              // that begin in it
-  int64_t text_bytes = 0;             // of the documents
-};
-
-class ChunkTokenizer {
- public:
-  ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form, const EndOfTextRule& rule,
-                 Stretches stretches);
-
-  // Into `out`, whose memory is used again. Throws RecipeError, as for_each_text.
-  void tokenize(const Chunk& chunk, TokenizedChunk& out);
-
- private:
-  void tokenize_texts(const Chunk& chunk, TokenizedChunk& out);
-  void tokenize_examples(const Chunk& chunk, TokenizedChunk& out);
-  void encode(std::string_view text, PackedTokens& out);
-  void append_text(const Piece& piece, std::string_view text, EndOfText policy, PackedTokens& out);
-  void append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
-                      std::vector<uint32_t>& segments);
-  void add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const;
-
-  const TextForm& form_;
-  EndOfTextRule rule_;
-  std::optional<uint32_t> begin_of_text_, end_of_text_;
-  std::string begin_;  // the text of that token
-  std::map<std::string, uint32_t> special_tokens_;
-  int64_t token_bytes_;
-  Stretches stretches_;
-  std::unique_ptr<Encoder> encoder_;
-};
-
-ChunkTokenizer::ChunkTokenizer(const Tokenizer& tokenizer, const TextForm& form,
-                               const EndOfTextRule& rule, Stretches stretches)
-    : form_(form),
-      rule_(rule),
-      begin_of_text_(tokenizer.bounds().begin),
-      end_of_text_(tokenizer.end_of_text()),
-      token_bytes_(token_bytes_for(tokenizer.vocab_size())),
-      stretches_(stretches),
-      encoder_(tokenizer.make_encoder()) {
-  for (auto& [text, token] : tokenizer.special_tokens()) special_tokens_.emplace(text, token);
-  if (!begin_of_text_) return;
-  const int64_t token = *begin_of_text_;
-  begin_ = tokenizer.decode({&token, 1});
-}
-
-void ChunkTokenizer::tokenize(const Chunk& chunk, TokenizedChunk& out) {
-  out.tokens.clear(token_bytes_);
-  out.stretches.clear();
-  for (auto& segments : out.segments) segments.clear();
-  out.documents = out.text_bytes = 0;
-  // More than most texts become: memory of one size is used again.
-  out.tokens.reserve(std::max(kChunkBytes, chunk.bytes.size() / 2));
-  form_.example ? tokenize_examples(chunk, out) : tokenize_texts(chunk, out);
-}
-
-void ChunkTokenizer::tokenize_texts(const Chunk& chunk, TokenizedChunk& out) {
-  const EndOfText policy = chunk.json ? rule_.of_records : rule_.of_texts;
-  for_each_text(chunk, *form_.text, [&](const Piece& piece, std::string_view text) {
-    const size_t before = out.tokens.size();
-    append_text(piece, text, policy, out.tokens);
-    out.text_bytes += static_cast<int64_t>(text.size());
-    out.documents += piece.begins && !piece.is_rest;
-    add_to_stretch(piece, out.tokens.size() - before, out);
-  });
-}
-
-void ChunkTokenizer::tokenize_examples(const Chunk& chunk, TokenizedChunk& out) {
-  for_each_piece(chunk, [&](const Piece& piece, std::string_view record) {
-    const auto parts = form_.example->fill(record);
-    const size_t before = out.tokens.size();
-    append_example(parts, out, out.segments[static_cast<int>(piece.split)]);
-    for (const ExamplePart& part : parts) out.text_bytes += static_cast<int64_t>(part.text.size());
-    ++out.documents;
-    add_to_stretch(piece, out.tokens.size() - before, out);
-  });
-}
-
-// A vocabulary that was made of other texts may lack a character of these.
-void ChunkTokenizer::encode(std::string_view text, PackedTokens& out) try {
-  encoder_->encode(text, out);
-} catch (const UnknownCharacter& error) {
-  throw Error("cannot be tokenized: " + std::string(error.what()) +
-              "; replace it in the data, or train a new model whose tokenizer has it");
-} catch (const Error& error) {
-  throw Error("cannot be tokenized: " + std::string(error.what()));
-}
-
-// A document begins as a prompt does when the model is used (Tokenizer::encode_prompt). One token
-// for both ends of a text, and one that the text begins with, stand there once.
-void ChunkTokenizer::append_text(const Piece& piece, std::string_view text, EndOfText policy,
-                                 PackedTokens& out) {
-  if (piece.begins && policy == EndOfText::before && begin_of_text_ != end_of_text_)
-    out.append({&*end_of_text_, 1});
-  if (piece.begins && begin_of_text_) {
-    out.append({&*begin_of_text_, 1});
-    if (text.starts_with(begin_)) text.remove_prefix(begin_.size());
-  }
-  encode(text, out);
-  if (piece.ends && policy == EndOfText::after) out.append({&*end_of_text_, 1});
-}
-
-// Texts that follow one another become tokens as one text, as a prompt does when the model is used;
-// where learning begins or ends, and beside special tokens, tokens end.
-void ChunkTokenizer::append_example(const std::vector<ExamplePart>& parts, TokenizedChunk& out,
-                                    std::vector<uint32_t>& segments) {
-  std::string text;
-  size_t begin = out.tokens.size();
-  bool is_learned = false;
-  const auto end_text = [&] {
-    if (!text.empty()) encode(text, out.tokens);
-    text.clear();
-  };
-  const auto end_segment = [&](bool ends_example) {
-    end_text();
-    const auto tokens = static_cast<int64_t>(out.tokens.size() - begin);
-    if (tokens >= kMostSegmentTokens) throw Error("has too many tokens for an example");
-    if (tokens > 0 || ends_example) segments.push_back(to_word({tokens, is_learned, ends_example}));
-    begin = out.tokens.size();
-  };
-  for (const ExamplePart& part : parts) {
-    if (part.is_learned != is_learned) end_segment(false);
-    is_learned = part.is_learned;
-    std::optional<uint32_t> token;
-    if (part.kind == ExamplePart::Kind::end_of_text) token = end_of_text_;
-    if (part.kind == ExamplePart::Kind::special)
-      if (const auto found = special_tokens_.find(part.text); found != special_tokens_.end())
-        token = found->second;
-    if (!token) {
-      text += part.text;
-      continue;
-    }
-    end_text();
-    out.tokens.append({&*token, 1});
-  }
-  end_segment(true);
-}
-
-void ChunkTokenizer::add_to_stretch(const Piece& piece, size_t tokens, TokenizedChunk& out) const {
-  if (out.stretches.empty() || stretches_ == Stretches::of_documents ||
-      out.stretches.back().split != piece.split)
-    out.stretches.push_back({0, piece.ends, piece.split});
-  out.stretches.back().tokens += tokens;
-}
 
 namespace fs = std::filesystem;
 using nlohmann::json;
