@@ -54,6 +54,13 @@ Measured measured_series(const SchemaSet& schemas, const Table& root) {
   return measured;
 }
 
+bool is_measured_by(const SchemaSet& schemas, const std::string& type, const std::string& table,
+                    const std::string& series) {
+  const std::vector<std::string> measured = series_of(*schemas.find("evaluation", type));
+  return std::any_of(measured.begin(), measured.end(),
+                     [&](const std::string& name) { return named(name, table) == series; });
+}
+
 bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
   const std::vector<std::string> recorded = series_of(*schemas.find("metrics"));
   return std::any_of(recorded.begin(), recorded.end(), [&](const std::string& series) {

@@ -25,6 +25,10 @@ struct Measured {
 // By the evaluations of a completed recipe, in its order.
 Measured measured_series(const SchemaSet& schemas, const Table& root);
 
+// Whether an evaluation of this type measures a series in [evaluation.TABLE].
+bool is_measured_by(const SchemaSet& schemas, const std::string& type, const std::string& table,
+                    const std::string& series);
+
 // Whether every run may record a series, whatever it evaluates.
 bool is_recorded_always(const SchemaSet& schemas, const std::string& name);
 

@@ -322,16 +322,19 @@ void series_are_measured_once(const RuleInput& input, Diagnostics& diagnostics) 
 
 namespace {
 
-// A key of a metric, and what decides which evaluations there are to measure it.
-std::vector<std::string> keys_of_measuring(const RuleInput& input, const std::string& metric_key) {
+// A key of a metric, and the keys that another value of would have it measured.
+std::vector<std::string> keys_of_measuring(const RuleInput& input, const std::string& metric_key,
+                                           const std::string& metric) {
   std::vector<std::string> keys = {metric_key};
-  for (const std::string& type : input.schemas.types("evaluation"))  // one that was removed
-    if (const std::string path = join_path("evaluation", type); !find_path(input.root, path))
-      keys.push_back(path);
-  for (const std::string& path : evaluation_tables(input.root))
-    keys.push_back(join_path(path, "type"));
-  keys.insert(keys.end(),
-              {"metrics.val_loss", "dataset.validation_fraction", "dataset.validation"});
+  for (const std::string& type : input.schemas.types("evaluation"))
+    for (const std::string& table : {type, metric.substr(0, metric.find('/'))}) {
+      if (!is_measured_by(input.schemas, type, table, metric)) continue;
+      const std::string path = join_path("evaluation", table);
+      keys.push_back(find_path(input.root, path) ? join_path(path, "type") : path);
+      if (type == "val_loss")
+        keys.insert(keys.end(),
+                    {"metrics.val_loss", "dataset.validation_fraction", "dataset.validation"});
+    }
   return keys;
 }
 
@@ -349,12 +352,12 @@ void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
   const Measured measured = measured_series(input.schemas, input.root);
   if (!metric || measured.is_uncertain || (!stops && !chosen) || measured.has(*metric)) return;
   if (chosen)
-    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "run.best_metric"),
+    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "run.best_metric", *metric),
                                 "no evaluation measures '" + *metric + "'",
                                 help_for_series(*metric, measured.names())));
   else
     diagnostics.push_back(
-        clash(input.root, keys_of_measuring(input, "run.early_stop"),
+        clash(input.root, keys_of_measuring(input, "run.early_stop", *metric),
               "'early_stop' has no metric to watch: no evaluation measures '" + *metric + "'",
               help_for_series(*metric, measured.names())));
 }
@@ -371,7 +374,7 @@ void kept_best_is_best_metric(const RuleInput& input, Diagnostics& diagnostics) 
                                 measured.has(*kept) ? "set best_metric = \"" + *kept + "\" in [run]"
                                                     : help_for_series(*kept, measured.names())));
   } else if (!measured.is_uncertain && !measured.has(*kept)) {
-    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "checkpoint.keep_best"),
+    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "checkpoint.keep_best", *kept),
                                 "no evaluation measures '" + *kept + "'",
                                 help_for_series(*kept, measured.names())));
   }
