@@ -196,7 +196,8 @@ int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
     log_info("type a prompt, then Enter; Ctrl-C stops a text, Ctrl-D ends");
   SampleTerminal terminal;
   terminal.is_interactive = source.is_interactive();
-  terminal.is_seen = ::isatty(STDOUT_FILENO);
+  struct stat status {};
+  terminal.shows_progress = ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
   terminal.next_prompt = [&]() -> std::optional<std::string> {
     const auto prompt = source.next();
     if (!prompt) return std::nullopt;

@@ -209,7 +209,7 @@ bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
   ordered_json asked = request(weights);
   asked["is_interactive"] = terminal.is_interactive;
-  asked["shows_progress"] = !terminal.is_seen;
+  asked["shows_progress"] = terminal.shows_progress;
   trainer.write_line(json_text(asked));
   // Until all texts of a prompt are there. False if the trainer is gone.
   const auto answered = [&] {

@@ -97,7 +97,7 @@ struct SampleTerminal {
   std::function<void(const std::string& why)> text_ended;
   std::function<void(const std::string& why)> problem;  // there is no text, or no more of it
   bool is_interactive = false;  // Ctrl-C ends a text only ("interrupted"), while one is written
-  bool is_seen = true;          // otherwise the trainer shows how far it is, on standard error
+  bool shows_progress = false;  // on standard error, where nobody sees the texts being written
 };
 
 // Texts by [evaluation.sample], its `samples` for each prompt. False if the trainer refused the
