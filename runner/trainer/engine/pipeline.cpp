@@ -160,14 +160,13 @@ Batch Pipeline::read(Split split, int64_t first_sample, int64_t count) const {
   if (batch.largest_token < vocabulary) return batch;
   const auto place = dataset->find_token(split, first_sample, count, vocabulary);
   if (place && token_limit && place->token >= *token_limit) throw damaged_shard(*this, *place);
-  const std::string file = place ? shell_quoted(place->file) : "FILE...";
+  const std::string token = std::to_string(place ? place->token : batch.largest_token);
   throw section.error(
       "vocab_size",
-      "token id " + std::to_string(place ? place->token : batch.largest_token) + " >= vocab_size " +
-          std::to_string(vocabulary) +
+      "token id " + token + " >= vocab_size " + std::to_string(vocabulary) +
           (place ? ", at token " + std::to_string(place->index) + " of '" + place->file + "'" : ""),
-      "vocab_size must be above every token: exprun data info " + file +
-          " shows the largest; if it is, the file is damaged");
+      "set vocab_size above " + token + " if the tokenizer has this token; otherwise " +
+          (place ? "the" : "a") + " file is damaged");
 }
 
 }  // namespace exprun

@@ -122,8 +122,8 @@ TEST_CASE("pipeline: a token outside of the vocabulary points at the recipe") {
                       index + " of '" + file +
                       "'\n"
                       "    vocab_size=50\n"
-                      "               ^^ vocab_size must be above every token: exprun data info " +
-                      file + " shows the largest; if it is, the file is damaged\n");
+                      "               ^^ set vocab_size above " +
+                      id + " if the tokenizer has this token; otherwise the file is damaged\n");
   run.data.described_vocab_size = 50;  // the recipe is right, then
   CHECK(said() == "token shard: '" + file + "' is damaged: its token " + index + " is " + id +
                       ", and the vocabulary has 50 tokens; `exprun data verify " + file +

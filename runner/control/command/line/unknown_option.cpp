@@ -136,10 +136,13 @@ std::string advice_on_option(const std::string& word, const std::string& next,
     if (const auto condition = condition_for(word, option, next, options))
       return "; did you mean " + *condition + "?";
     near = nearest(option, options);
-    if (!near && command == "tag") {  // "-good" as the opposite of "good", "-d good" as of git
+    if (!near && command == "tag") {
       const std::string tag = word.substr(std::min(word.size(), word.find_first_not_of('-')));
-      return "; to remove a tag, write " +
-             shell_quoted(tag.size() == 1 && !next.empty() ? next : tag) + " --remove";
+      if (tag.size() > 1)  // the opposite of "good"
+        return "; to remove a tag, write " + shell_quoted(tag) + " --remove";
+      if (option == "-d")  // as of git
+        return "; to remove a tag, write " + (next.empty() ? "TAG" : shell_quoted(next)) +
+               " --remove";
     }
   }
   return near ? "; did you mean '" + *near + "'?" : "";
