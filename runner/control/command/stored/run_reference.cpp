@@ -16,7 +16,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
-#include "recipe/defaults/auto_values.h"
+#include "control/launch/run/run_words.h"
 #include "recipe/sweep/sweep_table.h"
 #include "store/rows.h"
 
@@ -41,27 +41,10 @@ Error no_run(const Store& store, const std::string& reference, const std::string
                ExitCode::no_such_run);
 }
 
-// The name to the store of what is called so on a command line. A word that is no name is one of a
-// recipe file, perhaps, as its runs are called.
-std::string name_in(const Store& store, const StoreFolder& folder, const std::string& reference,
-                    Store::Among among) {
-  const auto in_store = folder.word_of_run(reference);
-  if (!in_store) throw no_run(store, reference, "");
-  const std::string& word = *in_store;
-  const std::string name = name_of_runs(SchemaSet::embedded(), word);
-  if (name == word || word.starts_with('@')) return word;
-  const std::vector<RunRow> runs = runs_among(store, among);
-  const bool is_there =
-      std::ranges::any_of(runs, [&](const RunRow& run) { return run.name == name; });
-  return is_there ? name : word;
-}
-
-// The whole path of the recipe that a run was begun with.
-std::filesystem::path recipe_file_of(const Store& store, const RunRow& run) {
-  const RecipeText recipe = RecipeText::from_json(store.recipe_json(run.id));
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(
-      std::filesystem::path(run.working_directory) / recipe.files.front()->name, ignored);
+std::string word_or_throw(const Store& store, const StoreFolder& folder,
+                          const std::string& reference, Store::Among among) {
+  if (auto word = word_in_store(store, folder, reference, among)) return *std::move(word);
+  throw no_run(store, reference, "");
 }
 
 // Newest first: those that were begun with this file, whatever overrides made of it, and those of
@@ -103,9 +86,7 @@ std::string advice_on_path(const Store& store, const StoreFolder& folder,
   if (reference.find('/') == std::string::npos || !fs::is_directory(reference, ignored)) return "";
   const std::string trimmed = reference.substr(0, reference.find_last_not_of('/') + 1);
   const fs::path other = fs::path(trimmed).parent_path();
-  const fs::path database = other / folder.database().filename();
-  if (!fs::exists(database, ignored) || fs::equivalent(database, folder.database(), ignored))
-    return "";
+  if (!is_store(other) || fs::equivalent(other, folder.path, ignored)) return "";
   return "; its folder is in another store: add --store " + shell_quoted(other.string());
 }
 
@@ -159,7 +140,7 @@ std::vector<RunRow> runs_meant(const Store& store, const StoreFolder& folder,
                                const std::string& reference, Store::Among among) {
   if (is_pattern(reference)) return matching(store, reference, among);
   try {
-    return store.runs_meant_by(name_in(store, folder, reference, among), among);
+    return store.runs_meant_by(word_or_throw(store, folder, reference, among), among);
   } catch (const Error& error) {
     if (among == Store::Among::kept) advise_on_path(error, store, folder, reference);
     throw;
@@ -174,7 +155,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
   }
   try {
     return observed(store, folder,
-                    store.find_run(name_in(store, folder, reference, Store::Among::kept)));
+                    store.find_run(word_or_throw(store, folder, reference, Store::Among::kept)));
   } catch (const Error& error) {
     advise_on_path(error, store, folder, reference);
     throw;
@@ -184,7 +165,7 @@ RunRow find_run(const Store& store, const StoreFolder& folder, const std::string
 RunRow find_run_and_say_which(const Store& store, const StoreFolder& folder,
                               const std::string& reference) {
   RunRow run = find_run(store, folder, reference);
-  if (run.name != name_in(store, folder, reference, Store::Among::kept)) return run;
+  if (run.name != word_or_throw(store, folder, reference, Store::Among::kept)) return run;
   const std::vector<RunRow> named = store.runs(run.name);
   if (named.size() > 1 && named.front().id == run.id)
     log_info(run.folder + " is the newest of " + std::to_string(named.size()) + " runs named '" +
@@ -269,12 +250,12 @@ void require_one_run(const std::string& command, const std::string& reference,
 
 }  // namespace
 
-void require_one_meaning(const std::string& command, const Store& store, const StoreFolder& folder,
+void require_one_meaning(const std::string& command, const Store& store,
                          const std::string& reference, const RunRow& meant, Store::Among among) {
-  const std::string name = folder.word_of_run(reference).value_or(reference);
-  if (parse_number<int64_t>(name) != meant.id) return;
+  if (parse_number<int64_t>(reference) != meant.id) return;
   std::vector<RunRow> named = runs_among(store, among);
-  std::erase_if(named, [&](const RunRow& run) { return run.name != name || run.id == meant.id; });
+  std::erase_if(named,
+                [&](const RunRow& run) { return run.name != reference || run.id == meant.id; });
   if (named.empty()) return;
   throw Error(command + ": '" + reference + "' is the id of " + meant.folder + " and the name of " +
                   folders_of(named) + "; give a folder",
@@ -306,7 +287,7 @@ std::vector<RunRow> runs_to_change(const std::string& command, const Store& stor
   return rows_of(store, folder, references, sweep, among, [&](const std::string& reference) {
     std::vector<RunRow> runs = runs_meant(store, folder, reference, among);
     if (is_pattern(reference)) return runs;
-    require_one_meaning(command, store, folder, reference, runs.front(), among);
+    require_one_meaning(command, store, reference, runs.front(), among);
     require_one_run(command, reference, runs, has_where);
     return runs;
   });

@@ -36,7 +36,7 @@ RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
 
 // Throws Error (wrong usage) where a reference, which means this run, is its id and the name of
 // others, for a command that loses something.
-void require_one_meaning(const std::string& command, const Store& store, const StoreFolder& folder,
+void require_one_meaning(const std::string& command, const Store& store,
                          const std::string& reference, const RunRow& meant,
                          Store::Among among = Store::Among::kept);
 
