@@ -188,7 +188,6 @@ class Housekeeping(ExprunTest):
         self.assertEqual(self.exprun("rm", "tiny", code=2).err,
                          f"exprun: error: rm: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids, or for "
                          "all of them --where 'name==\"tiny\"'\n")
-        self.assertIn(" for all of them --where 'name==\"tiny\"'\n", self.exprun("rm", "runs/tiny", code=2).err)
         self.assertEqual(self.exprun("gc", "--archived", "tiny", code=2).err,
                          f"exprun: error: gc: 'tiny' is the name of 3 runs: {', '.join(folders)}; give folders or ids\n")
         self.assertEqual(self.exprun("rm", code=2).err,
@@ -234,11 +233,14 @@ class Housekeeping(ExprunTest):
 
     def test_a_path_that_does_not_lead_into_the_store_is_no_run(self):
         self.exprun("tiny.toml", "steps=2")
-        for word in ("models/tiny", str(self.folder / "tiny"), f"other/{self.run_folder().name}"):
+        (self.folder / "runs/tiny").mkdir()
+        inside = ("runs/tiny", "runs/data", "runs/1", "runs/@last")
+        for word in ("models/tiny", str(self.folder / "tiny"), f"other/{self.run_folder().name}", "tiny/", *inside):
             self.assertIn(f"store: no run '{word}' in ", self.exprun("rm", word, code=4).err)
         said = self.exprun("tiny.toml", "seed=5", "init_from=models/tiny", code=2).err
         self.assertIn("error: 'models/tiny' does not exist\n", said)
         self.assertNotIn("the newest checkpoint of", said)
+        self.assertIn("error: 'runs/1' does not exist\n", self.exprun("tiny.toml", "init_from=runs/1", code=2).err)
         self.assertIn("removed ", self.exprun("rm", f"runs/{self.run_folder().name}/").err)
 
     def test_a_number_that_is_a_sweep_too_is_said_to_be_watched_as_a_run(self):
@@ -262,15 +264,14 @@ class Housekeeping(ExprunTest):
         (named, other) = (folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run"))
         self.assertEqual(self.names("2"), [other])
         self.assertIn(f"# run         {other} ", self.exprun("show", "2").out)
-        for command in ("rm", "2"), ("rm", "runs/2/"), ("gc", "--archived", "2"), ("stop", "2"):
+        for command in ("rm", "2"), ("gc", "--archived", "2"), ("stop", "2"):
             self.assertEqual(self.exprun(*command, code=2).err, f"exprun: error: {command[0]}: '{command[-1]}' is the id of "
                              f"{other} and the name of {named}; give a folder\n")
         self.assertEqual(self.names(), [other, named])
         self.exprun("rm", named)
         self.exprun("rm", "2")
         self.assertEqual(self.names(), [])
-        for reference in "2", "runs/2":
-            self.assertIn(f"'{reference}' is the id of {other} and the name of ", self.exprun("restore", reference, code=2).err)
+        self.assertIn(f"'2' is the id of {other} and the name of ", self.exprun("restore", "2", code=2).err)
         for recipe in "first.toml", "1.toml":
             (self.folder / recipe).write_text((self.folder / "tiny.toml").read_text())
             self.exprun("sweep", recipe, "steps=2", "seed=1,2", "name=" + recipe.removesuffix(".toml"))

@@ -57,10 +57,30 @@ class Run(ExprunTest):
         for name in "größe__", "größe ☕":
             self.assertIn("größe__-", self.exprun("ls", name).out)
             self.assertIn('name = "größe__"', self.exprun("show", name).out)
-        self.assertIn("no run 'größe ☕☕' in", self.exprun("show", "größe ☕☕", code=4).err)
+        # A word that is only like it is none.
+        for word in "größe ☕☕", "größe ☕ ☕", "größe##", "größe  ":
+            self.assertIn(f"no run '{word}' in", self.exprun("rm", word, code=4).err)
+        self.exprun("größe ☕.toml", "~run.name", "steps=3", "init_from=größe ☕")
         self.assertIn("nothing to do: this recipe has been run", self.exprun("größe ☕.toml", "~run.name", "steps=2").err)
         self.exprun("größe ☕.toml", "steps=2", "name=" + "ß" * 128)
         self.assertEqual(len(self.run_folder().name), 64 + 9)
+
+    def test_no_file_that_exprun_wrote_is_text_to_train_on(self):
+        texts = self.folder / "texts"
+        self.write("texts/input.txt", "".join(f"{n} little ships went out to sea, and came home to me.\n" for n in range(2000)))
+        self.exprun("new", "first", "--path", "input.txt", cwd=texts)
+        few = ("-q", "warmup=1 step", "evaluation.sample.every=1 step", "evaluation.sample.tokens=10")
+        self.exprun("first.toml", "steps=1", *few, cwd=texts)
+        said = self.exprun("new", "mine", "--path", ".", cwd=texts).err
+        self.assertIn('new: the recipe reads 1 of the 2 files in \'.\': "**/*.txt"\n', said)
+        self.exprun("mine.toml", "steps=2", *few, cwd=texts)
+        with (texts / "mine.toml").open("a") as recipe:
+            recipe.write("# a comment\n")
+        self.assertIn("nothing to do", self.exprun("mine.toml", "steps=2", *few[1:], cwd=texts).err)
+        self.exprun("mine.toml", "path=**/*.t*", "steps=3", *few, cwd=texts)
+        made = [json.loads(path.read_text())["made_from"]["files"] for path in texts.glob("runs/*-*/data.json")]
+        self.assertEqual(sorted([file["path"] for file in files] for files in made),
+                         [["first.toml", "input.txt", "mine.toml"], ["input.txt"], ["input.txt"]])
 
     def test_timers_record_averages_in_the_words_of_the_guide(self):
         self.exprun("tiny.toml", "metrics.timers=true", "metrics.every='20 steps'")

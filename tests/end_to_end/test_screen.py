@@ -248,7 +248,7 @@ class Screen(ExprunTest):
 
     def test_a_log_gets_lines(self):
         result = self.exprun("tiny.toml", "metrics.progress_every=20 steps")
-        lines = [re.sub(r"loss \d.\d\d##", "loss LOSS", normalized(line)) for line in result.err.splitlines() if "/40 " in line]
+        lines = [re.sub(r"loss \d\.\d\d##", "loss LOSS", normalized(line)) for line in result.err.splitlines() if "/40 " in line]
         self.assertEqual(lines, [f"exprun: step {step}/40  loss LOSS  RATE  elapsed TIME  ETA TIME" for step in (20, 40)])
         self.assertNotIn("\r", result.err)
 

@@ -33,6 +33,10 @@ void keep_threads(const RunFolder& run, const RankThreads& threads) {
   write_file_atomically(run.threads(), json_text(json, 1) + "\n");
 }
 
+bool is_store(const fs::path& folder) {
+  return path_exists(folder / kDatabaseName);
+}
+
 std::string store_option(const std::filesystem::path& store) {
   const char* const variable = std::getenv("EXPRUN_STORE");
   const std::string usual = variable && *variable ? variable : "runs";

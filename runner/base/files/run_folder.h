@@ -39,6 +39,12 @@ std::optional<RankThreads> kept_threads(const RunFolder& run);
 // Makes them durable. Throws Error.
 void keep_threads(const RunFolder& run, const RankThreads& threads);
 
+// Of the store's database, in the folder of all runs.
+inline constexpr const char* kDatabaseName = "exprun.db";
+
+// Whether a folder is a store of runs.
+bool is_store(const std::filesystem::path& folder);
+
 // The option that a command needs to mean the store in this folder, where it is not the usual one:
 // " --store /a".
 std::string store_option(const std::filesystem::path& store);

@@ -26,10 +26,8 @@ struct ForkWords {
 
 // Of a path that begins with a store; that of the command otherwise.
 std::string store_option_for(const std::filesystem::path& run, const StoreFolder& folder) {
-  std::error_code ignored;
   const std::filesystem::path store = run.has_parent_path() ? run.parent_path() : ".";
-  const bool is_store = std::filesystem::exists(store / folder.database().filename(), ignored);
-  return store_option(is_store ? store : folder.shown);
+  return store_option(is_store(store) ? store : folder.shown);
 }
 
 void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& store) {

@@ -30,7 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTokenShards = "token_shards";
 constexpr const char* kExportedRecipe = "recipe.toml";
-constexpr const char* kSchemaFile = "recipe.schema.json";
 
 // Whether there are files that a path names.
 bool is_there(const Value& path) try {
@@ -110,7 +109,7 @@ int64_t length_for_examples(const Words& path) {
 fs::path find_schema(const fs::path& folder) {
   std::error_code ignored;
   for (fs::path at = fs::absolute(folder, ignored);; at = at.parent_path()) {
-    for (const fs::path& file : {at / kSchemaFile, at / "schemas" / kSchemaFile})
+    for (const fs::path& file : {at / kComposedSchemaFile, at / "schemas" / kComposedSchemaFile})
       if (fs::exists(file, ignored)) return fs::relative(file, folder);
     if (at == at.root_path()) return {};
   }
@@ -157,6 +156,15 @@ void refuse_file_as_type(const std::string& type) {
                 ExitCode::bad_recipe);
 }
 
+// Where files of a folder are of no use, or are told from others by their names.
+void say_what_is_taken(const std::string& folder, const StarterRequest& request) {
+  const size_t all = files_below(folder, request.data).size();
+  const size_t taken = sources_at(request.path).size();
+  if (taken < all)
+    log_info("new: the recipe reads " + std::to_string(taken) + " of the " + std::to_string(all) +
+             " files in '" + folder + "': " + toml_of_patterns(request.path));
+}
+
 // A folder is no source: the files in it are.
 void name_data(const std::string& path, StarterRequest& request) {
   if (path.empty()) return;
@@ -169,6 +177,7 @@ void name_data(const std::string& path, StarterRequest& request) {
     request.path = folder_patterns(path, {request.data, Split::train});
   if (request.data == kTokenShards && !request.path.empty())
     request.validation = folder_patterns(path, {request.data, Split::validation});
+  if (is_made_of_text(request.data) && !request.path.empty()) say_what_is_taken(path, request);
   if (request.path.empty()) request.path = {path};
   request.bytes = bytes_of(request.path);
 }
@@ -228,7 +237,7 @@ int run_new(const Words& words, const Globals&) {
   refuse_file_as_type(request.data);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
-  request.schema = known.empty() ? std::string("./") + kSchemaFile : known.string();
+  request.schema = known.empty() ? std::string("./") + kComposedSchemaFile : known.string();
   const bool is_given = !path.empty();
   if (!is_given && request.data == "text" && !request.from.empty())
     path = path_from_export(request.from);
@@ -238,7 +247,7 @@ int run_new(const Words& words, const Globals&) {
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
-  if (known.empty()) write_file_atomically(folder / kSchemaFile, composed_schema());
+  if (known.empty()) write_file_atomically(folder / kComposedSchemaFile, composed_schema());
   write_file_atomically(file, text);
   const std::string typed = shell_quoted(file.string());
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +

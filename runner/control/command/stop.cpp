@@ -36,7 +36,7 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
                           const std::string& reference) {
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
-    require_one_meaning("stop", store, folder, reference, run);
+    require_one_meaning("stop", store, reference, run);
     return {run};
   }
   std::vector<RunRow> runs = running(store, folder);

@@ -9,7 +9,11 @@
 #include <utility>
 
 #include "base/diagnostic.h"
+#include "base/files/atomic_folder.h"
+#include "base/files/file.h"
+#include "base/files/run_folder.h"
 #include "control/data/read/records.h"
+#include "recipe/schema/schema.h"
 #include "recipe/toml/write.h"
 #include "text/token_shard.h"
 
@@ -19,26 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kShards = "token_shards";
-constexpr size_t kMostNamed = 4;
+constexpr size_t kMostNamed = 4;  // shards
+constexpr size_t kMostKinds = 8;
 constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
-constexpr size_t kMostOpened = 16;    // files with one extension
-
-// Those that ** matches.
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
-                                         ignored);
-  for (size_t seen = 0; entry != fs::end(entry) && seen < kMostSeen; ++seen) {
-    if (entry->path().filename().string().starts_with('.'))
-      entry.disable_recursion_pending();
-    else if (entry->is_regular_file(ignored))
-      files.push_back(entry->path());
-    entry.increment(ignored);
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
+constexpr size_t kMostOpened = 16;    // files of one kind
 
 enum class Content { text, records };
 
@@ -50,23 +38,38 @@ bool holds(const fs::path& file, Content wanted) try {
   return false;
 }
 
+// A recipe that is written there may lie in the folder.
+bool holds_working_directory(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path here = fs::current_path(ignored);
+  const fs::path whole = fs::weakly_canonical(folder, ignored);
+  return std::mismatch(whole.begin(), whole.end(), here.begin(), here.end()).first == whole.end();
+}
+
+// By which a pattern names files: "*.md", or the name of one without an extension.
+std::string kind_of(const fs::path& file) {
+  const fs::path extension = file.extension();
+  return extension.empty() ? as_pattern(file.filename()) : "*" + as_pattern(extension);
+}
+
 std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
-  std::map<std::string, size_t> files;  // by their extension
-  std::set<std::string> others;         // extensions of some that are not wanted
-  for (const fs::path& file : files_below(folder)) {
-    const std::string extension = file.extension().string();
-    if (++files[extension] <= kMostOpened && !holds(file, wanted)) others.insert(extension);
+  std::map<std::string, size_t> files;  // by their kind
+  std::set<std::string> others;         // kinds of some that are not wanted
+  for (const fs::path& file : files_below(folder, "text")) {
+    const std::string kind = kind_of(file);
+    const bool is_recipe = file.extension() == ".toml";
+    if (is_recipe || (++files[kind] <= kMostOpened && !holds(file, wanted))) others.insert(kind);
   }
-  const fs::path place = as_pattern(folder.string());
-  if (others.empty() && !files.empty()) return {(place / "**").string()};
+  const fs::path place = folder == "." ? "" : as_pattern(folder.string());
+  if (others.empty() && !files.empty() && !holds_working_directory(folder))
+    return {(place / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
-  for (const auto& [extension, number] : files)
-    if (!extension.empty() && !others.contains(extension)) readable.emplace_back(number, extension);
+  for (const auto& [kind, number] : files)
+    if (!others.contains(kind)) readable.emplace_back(number, kind);
   std::sort(readable.rbegin(), readable.rend());
-  readable.resize(std::min(readable.size(), kMostNamed));
+  readable.resize(std::min(readable.size(), kMostKinds));
   std::vector<std::string> patterns;
-  for (const auto& [number, extension] : readable)
-    patterns.push_back((place / "**" / ("*" + extension)).string());
+  for (const auto& [number, kind] : readable) patterns.push_back((place / "**" / kind).string());
   std::sort(patterns.begin(), patterns.end());
   return patterns;
 }
@@ -139,6 +142,27 @@ std::string as_pattern(const std::string& name) {
     pattern += c;
   }
   return pattern;
+}
+
+bool is_left_out(const fs::path& folder, const std::string& dataset) {
+  return is_store(folder) || (dataset != kShards && path_exists(folder / kManifestName));
+}
+
+std::vector<fs::path> files_below(const fs::path& folder, const std::string& dataset) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         ignored);
+  for (size_t seen = 0; entry != fs::end(entry) && seen < kMostSeen; ++seen) {
+    const std::string name = entry->path().filename();
+    if (name.starts_with('.') || is_left_out(entry->path(), dataset))
+      entry.disable_recursion_pending();
+    else if (name != kComposedSchemaFile && entry->is_regular_file(ignored))
+      files.push_back(entry->path());
+    entry.increment(ignored);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 bool has_token_shards(const fs::path& folder) {

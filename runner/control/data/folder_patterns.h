@@ -21,12 +21,20 @@ std::string as_pattern(const std::string& name);
 // Whether token shards that say so by their header lie in a folder.
 bool has_token_shards(const std::filesystem::path& folder);
 
+// Whether ** does not enter a folder: a store of runs, or what else exprun wrote, such as prepared
+// data, unless it is token shards that are wanted.
+bool is_left_out(const std::filesystem::path& folder, const std::string& dataset);
+
 // Of token shards (*.bin), such as "shards/train_*.bin" for those that a number at the end tells
 // apart, those of the wanted split: "val" in their names means validation. Of texts and records
-// "notes/**", or "notes/**/*.md" where that also matches files that are none. Empty where there are
-// none.
+// "notes/**", or "notes/**/*.md" where that also matches files that are none, or would match the
+// recipes that are written there. Empty where there are none.
 std::vector<std::string> folder_patterns(const std::filesystem::path& folder,
                                          const WantedFiles& wanted);
+
+// All files that ** matches in a folder, but for the schema that editors read.
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                               const std::string& dataset);
 
 // One pattern as TOML, or an array of several.
 std::string toml_of_patterns(const std::vector<std::string>& patterns);

@@ -22,6 +22,7 @@
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
+#include "recipe/schema/schema.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -82,7 +83,8 @@ void for_each_entry(const std::string& folder, Visit visit) {
 
 class Matcher {
  public:
-  explicit Matcher(Names names) : names_(std::move(names)) {}
+  Matcher(Names names, std::string dataset)
+      : names_(std::move(names)), dataset_(std::move(dataset)) {}
 
   // Adds what matches names_[depth...] below `folder`.
   void walk(const std::string& folder, size_t depth) {
@@ -109,20 +111,27 @@ class Matcher {
   void walk_any_depth(const std::string& folder, size_t depth, bool last) {
     for_each_entry(folder, [&](const Entry& entry) {
       if (entry.name.starts_with('.')) return;
-      if (entry.is_folder()) walk(entry.path(), depth);
-      if (last && entry.is_file()) found_.push_back(entry.path());
+      if (entry.is_folder() && !is_left_out(entry.path(), dataset_)) walk(entry.path(), depth);
+      if (last) take(entry);
     });
   }
 
   void walk_matching(const std::string& folder, size_t depth, bool last) {
     for_each_entry(folder, [&](const Entry& entry) {
       if (::fnmatch(names_[depth].c_str(), entry.name.c_str(), FNM_PERIOD) != 0) return;
-      if (!last) walk(entry.path(), depth + 1);
-      if (last && entry.is_file()) found_.push_back(entry.path());
+      if (last)
+        take(entry);
+      else
+        walk(entry.path(), depth + 1);
     });
   }
 
+  void take(const Entry& entry) {
+    if (entry.is_file() && entry.name != kComposedSchemaFile) found_.push_back(entry.path());
+  }
+
   const Names names_;
+  const std::string dataset_;
   Names found_;
 };
 
@@ -240,7 +249,7 @@ class Finder {
   }
 
   void find_matching(const Value& path, const std::string& pattern) {
-    auto files = matching_files(pattern);
+    auto files = matching_files(pattern, wanted_.dataset);
     if (files.empty())
       problems_.push_back(
           lack(path.where, "no file matches '" + pattern + "'", what_to_write(pattern)));
@@ -311,10 +320,10 @@ bool is_glob(const std::string& pattern) {
   return pattern.find_first_of("*?[") != std::string::npos;
 }
 
-std::vector<fs::path> matching_files(const std::string& pattern) {
+std::vector<fs::path> matching_files(const std::string& pattern, const std::string& dataset) {
   const Names names = names_of(pattern);
   if (names.empty()) return {};
-  Matcher matcher(names);
+  Matcher matcher(names, dataset);
   matcher.walk(pattern.starts_with('/') ? "/" : "", 0);
   return matcher.found();
 }

@@ -40,9 +40,11 @@ std::filesystem::path find_file(const Value& path, const std::string& libtorch_f
 bool is_glob(const std::string& pattern);
 
 // The regular files that match, sorted by name. * ? [] stay within one name and skip hidden
-// ones; ** stands for any number of folders, links not followed. Throws Error for a folder that
-// cannot be read.
-std::vector<std::filesystem::path> matching_files(const std::string& pattern);
+// ones; ** stands for any number of folders, links not followed, without those that are left out
+// for a [dataset] of this type. No pattern means the schema that editors read. Throws Error for a
+// folder that cannot be read.
+std::vector<std::filesystem::path> matching_files(const std::string& pattern,
+                                                  const std::string& dataset = "text");
 
 // What stands in a pattern before the names that match all those of `path`: "data/" of
 // "data/web/a_*.bin" for "web/a_1.bin". Nothing if they do not match.

@@ -59,7 +59,8 @@ class SchemaSet {
   std::unique_ptr<TableSchemas> tables_;
 };
 
-// recipe.schema.json: all of them in one, as editors read it.
+// All of them in one, as editors read it, and its file.
+inline constexpr const char* kComposedSchemaFile = "recipe.schema.json";
 std::string_view composed_schema();
 
 }  // namespace exprun

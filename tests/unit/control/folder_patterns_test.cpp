@@ -86,6 +86,26 @@ TEST_CASE("folder patterns: texts, without what else lies there") {
   CHECK(named_in(folder, {"instruction"}) == "**/*.jsonl");
 }
 
+TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote there") {
+  const TemporaryFolder folder;
+  folder.write("README", "a text");
+  folder.write("a.txt", "a text");
+  folder.write("mine.toml", "[run]");
+  folder.write("recipe.schema.json", "{}");
+  folder.write("runs/exprun.db", std::string(10, '\0'));
+  folder.write("runs/mine-1a2b3c4d/samples/step_00000010.txt", "a text");
+  folder.write("shards/MANIFEST.json", "{}");
+  folder.write("shards/data.json", "[]");
+  CHECK(named_in(folder, {}) == "**/*.txt **/README");
+  std::filesystem::remove(folder.path() / "mine.toml");
+  CHECK(named_in(folder, {}) == "**");
+  for (const char* kind : {"c", "cc", "h", "md", "rst", "tex"})
+    folder.write(std::string("a.") + kind, "a text");
+  folder.write("picture.png", std::string(10, '\0'));
+  CHECK(named_in(folder, {}) ==
+        "**/*.c **/*.cc **/*.h **/*.md **/*.rst **/*.tex **/*.txt **/README");
+}
+
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {
   const TemporaryFolder folder;
   const std::string at = folder.path().string();

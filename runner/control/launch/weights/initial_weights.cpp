@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "control/data/fetch/catalogue.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/run_words.h"
 #include "control/launch/weights/checkpoint_choice.h"
 #include "recipe/paths.h"
 #include "recipe/toml/write.h"
@@ -36,7 +37,7 @@ std::string run_meant(const std::string& words, const StoreFolder& folder, bool 
     if (aloud) say_what_is_better(*best);
     return best->run.folder;
   }
-  const auto word = folder.word_of_run(words);
+  const auto word = word_in_store(store, folder, words);
   return word ? store.find_run(*word).folder : "";
 } catch (const Error&) {
   return "";
