@@ -44,6 +44,9 @@ class Divergence(DivergenceTest):
         self.assertIn(f"exprun: warning: {first}\n", said)
         self.assertIn("\nexprun: skipped 2 updates that diverged\n", said)
         self.assertEqual(self.skipped(), [(step, float((step >= 25) + (step >= 50))) for step in range(1, 61)])
+        ((lr, before),) = self.rows("SELECT a.value, b.value FROM metrics a JOIN metrics b ON b.name = a.name AND b.step = a.step - 1 "
+                                    "WHERE a.name = 'lr' AND a.step = 25")
+        self.assertAlmostEqual(lr, before, delta=0.2 * before)
         self.assertEqual(self.state(), "finished")
 
     def test_noise_in_the_data_is_passed_over_by_a_rollback(self):

@@ -89,7 +89,7 @@ class Extend(LaterTraining):
         cannot = (f"exprun: error: resume: {name} cannot be extended to 40 steps: its schedule depends on its length; from "
                   "step 2 on, its learning rates would have been different\n  ")
         fork = "`exprun fork NAME run.steps=40` starts a new run from here with the new schedule\n"
-        self.assertEqual(said, cannot + "behind its last step its learning rate is 0; " + fork.replace("NAME", name))
+        self.assertEqual(said, cannot + "after its last step, its learning rate is 0; " + fork.replace("NAME", name))
         self.exprun("resume", name, "run.steps=40", 'schedule.decay_until="20 steps"')
         self.assert_equals_a_longer_run(40, "schedule.type=cosine", "schedule.decay_until=20 steps")
         self.exprun("tiny.toml", "steps=20", "schedule.type=cosine", "min_lr_factor=0.1", "name=floor")
@@ -120,8 +120,8 @@ class Extend(LaterTraining):
     def test_what_has_been_trained_cannot_be_taken_back(self):
         self.exprun("tiny.toml", "steps=20")
         self.assertEqual(self.refused("resume", "@last", "run.steps=15"),
-                         f"exprun: error: resume: {self.newest().name} has completed 20 steps already; give it more than "
-                         "that, not 15\n")
+                         f"exprun: error: resume: {self.newest().name} has completed 20 steps already, and 15 are asked "
+                         "for; ask for more, such as run.steps=40\n")
 
     def test_an_extension_whose_attempt_never_began_is_none(self):
         self.exprun("tiny.toml", "steps=20")

@@ -196,8 +196,9 @@ int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
     log_info("type a prompt, then Enter; Ctrl-C stops a text, Ctrl-D ends");
   SampleTerminal terminal;
   terminal.is_interactive = source.is_interactive();
-  struct stat status {};
-  terminal.shows_progress = ::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  struct stat status {};  // the other end of a pipe may be on the same terminal
+  terminal.shows_progress =
+      !::isatty(STDOUT_FILENO) && ::fstat(STDOUT_FILENO, &status) == 0 && !S_ISFIFO(status.st_mode);
   terminal.next_prompt = [&]() -> std::optional<std::string> {
     const auto prompt = source.next();
     if (!prompt) return std::nullopt;

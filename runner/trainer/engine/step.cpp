@@ -137,12 +137,12 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   }
   if (result.end != StepResult::End::completed) return result;
   if (k == 0) check_initial_loss(result.loss);
+  const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
+  result.lr = pipeline_.optimizers().lr(factor);
   if (diverged_(result)) {
     result.end = StepResult::End::diverged;
     return result;
   }
-  const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
-  result.lr = pipeline_.optimizers().lr(factor);
   clip(result.grad_norm);
   pipeline_.optimizers().step(factor, k + 1 - optimizer_start_);
   if (const auto& average = pipeline_.train_state.average) {

@@ -87,6 +87,9 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                              : command_to_get((std::filesystem::path(word) / kModelFile).string()))
       throw Error(error.what() + ("; `" + *get + "` downloads the public weights of that name"),
                   error.code());
+    if (!is_folder && word.find('/') != word.npos && error.code() == ExitCode::no_such_run)
+      throw Error(command + ": there is no folder '" + word + "', and no run of that name",
+                  ExitCode::no_such_run);
     if (!is_folder || is_of_run || error.code() != ExitCode::no_such_run) throw;
     throw Error(command + ": '" + word +
                     "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "

@@ -93,9 +93,11 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
       compare_rates(now, before, completed, facts_of(PreparedData::load(run_folder.data())));
   const auto steps = rates.at("steps").get<int64_t>();
   if (steps <= completed)
-    throw Error("resume: " + run.folder + " has completed " + pluralize(completed, "step") +
-                    " already; give it more than that, not " + with_thousands(steps),
-                ExitCode::bad_recipe);
+    throw Error(
+        "resume: " + run.folder + " has completed " + pluralize(completed, "step") +
+            " already, and " + with_thousands(steps) +
+            " are asked for; ask for more, such as run.steps=" + std::to_string(2 * completed),
+        ExitCode::bad_recipe);
   if (rates.at("k").is_null()) return;
   const int64_t step = rates.at("k").get<int64_t>() + 1;
   const int64_t until = rates.at("steps_before").get<int64_t>();
@@ -109,7 +111,7 @@ void require_same_past(const StoreFolder& folder, const RunRow& run, const Recip
                   ": its schedule depends on its length; from step " + with_thousands(step) +
                   " on, its learning rates would have been different\n  " +
                   (is_shorter  ? ""
-                   : ends_at_0 ? "behind its last step its learning rate is 0; "
+                   : ends_at_0 ? "after its last step, its learning rate is 0; "
                                : resumed) +
                   command_with("fork", run, words, folder) +
                   " starts a new run from here with the new schedule",
