@@ -399,6 +399,23 @@ class Housekeeping(ExprunTest):
                          "exprun: error: gc: --origins is about all runs; give it without RUN\n")
         self.assertNotIn("kept", self.exprun("gc", "--origins").err)
 
+    def test_gc_keeps_the_origins_of_origins(self):
+        self.exprun("tiny.toml", "steps=2", "name=base")
+        self.exprun("tiny.toml", "steps=2", "name=tuned", "init_from=base")
+        for steps in 4, 6:
+            self.exprun("fork", "@last", f"steps={steps}")
+        last, fork, tuned, base = self.names()
+        self.exprun("rm", base, tuned, fork)
+        kept = (f"exprun: kept {fork}: {last} is a fork of it\n", f"exprun: kept {tuned}: {fork} is a fork of it\n",
+                f"exprun: kept {base}: {last}, {fork}, {tuned} began with its weights (init_from)\n")
+        for words in ("gc", "--dry-run"), ("gc",):
+            said = self.exprun(*words).err
+            for line in (*kept, "exprun: `exprun gc --origins` deletes them too\n", "delete", " nothing from disk"):
+                self.assertIn(line, said)
+        self.exprun("restore", tuned, fork)
+        for run in fork, tuned:
+            self.assertRegex(self.exprun("rerun", run).err, r"train/loss: [\d.]+ at step \d, as before\n")
+
     def test_a_sweep_whose_runs_were_removed_says_so(self):
         self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2")
         self.exprun("rm", "--sweep", "1")

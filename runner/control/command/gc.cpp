@@ -1,4 +1,5 @@
 // exprun gc
+#include <map>
 #include <set>
 
 #include "base/diagnostic.h"
@@ -97,12 +98,10 @@ struct Users {
   }
 };
 
-// Those of each removed run, without users that are removed too.
-std::vector<Users> users_of(const std::vector<RunRow>& removed, const Store& store) {
-  std::vector<Users> users(removed.size());
-  if (removed.empty()) return users;
-  const auto init_from = store.parameter_by_run("model.init_from");
-  for (const RunRow& run : store.runs()) {
+// Adds `began`, of which `init_from` has the weights, to the users of what they began with.
+void add_users(std::vector<Users>& users, const std::vector<RunRow>& removed,
+               const std::vector<RunRow>& began, const std::map<int64_t, std::string>& init_from) {
+  for (const RunRow& run : began) {
     const auto origin = origin_of(run);
     const auto weights = init_from.find(run.id);
     for (size_t i = 0; i < removed.size(); ++i) {
@@ -113,15 +112,27 @@ std::vector<Users> users_of(const std::vector<RunRow>& removed, const Store& sto
         users[i].warm_starts.push_back(run.folder);
     }
   }
-  return users;
 }
 
-// Those whose folder is here: of others nothing is left to begin with.
+// Those that runs which stay began with, and whose folder is here: of others nothing is left to
+// begin with. What is kept so stays too: without its own origin it could not be repeated either.
 void keep_origins(Found& found, const Store& store, const StoreFolder& folder) {
-  const std::vector<Users> users = users_of(found.removed, store);
+  if (found.removed.empty()) return;
+  const auto init_from = store.parameter_by_run("model.init_from");
+  std::vector<Users> users(found.removed.size());
+  std::vector<bool> is_kept(found.removed.size());
+  for (std::vector<RunRow> stay = store.runs(); !stay.empty();) {
+    add_users(users, found.removed, stay, init_from);
+    stay.clear();
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (is_kept[i] || !users[i].any() || !has_folder(folder, found.removed[i].folder)) continue;
+      is_kept[i] = true;
+      stay.push_back(found.removed[i]);
+    }
+  }
   std::vector<RunRow> deleted;
   for (size_t i = 0; i < users.size(); ++i) {
-    if (users[i].any() && has_folder(folder, found.removed[i].folder))
+    if (is_kept[i])
       found.kept.push_back({std::move(found.removed[i]), users[i].text()});
     else
       deleted.push_back(std::move(found.removed[i]));
