@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -409,6 +410,22 @@ class Fork(LaterTraining):
         self.assertTrue(said.endswith("\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state\n"), said)
         self.exprun(*words, "--fresh-optimizer")
         self.assertEqual(self.losses(self.newest())[0][0], 41)
+
+    def test_a_rerun_of_a_fork_says_how_to_fork_its_origin_with_another_optimizer(self):
+        origin = self.origin.name
+        self.exprun("fork", origin, "--step", "20", "lr=1e-3", "run.steps=30", "run.tags=['a b']")
+        fork = self.newest().name
+        said = self.refused("rerun", fork, "optimizer.type=lion", "lr=1e-4")
+        self.assertIn(f"exprun: error: rerun: the checkpoint of step 20 of {origin} does not fit the changed recipe:\n", said)
+        command = f"exprun fork {origin} --step 20 --fresh-optimizer run.steps=30 'run.tags=['\\''a b'\\'']' optimizer.type=lion optimizer.lr=1e-4"
+        self.assertTrue(said.endswith(f"\n`{command}` takes only the weights and starts with a fresh optimizer state\n"), said)
+        self.exprun(*shlex.split(command)[1:])
+        columns = "SELECT toml FROM parameters JOIN runs USING (run) WHERE folder = ? AND path IN ('optimizer.type', 'optimizer.lr', 'run.steps')"
+        self.assertEqual(self.rows(columns + " ORDER BY toml", self.newest().name), [('"lion"',), ("0.0001",), ("30",)])
+        said = self.refused("--store", "./runs", "rerun", fork, "optimizer.type=lion")
+        self.assertIn(" optimizer.type=lion --store ./runs` takes only the weights ", said)
+        self.assertIn(f"\n{fork} is a fork, which keeps the model; for a new run ", self.refused("rerun", fork, "num_layers=2"))
+        self.assertIn("exprun: error: rerun: nothing is left to train: ", self.refused("rerun", fork, "run.steps=20"))
 
     def test_a_fresh_state_counts_its_updates_from_the_fork(self):
         self.exprun("fork", "@last", "--fresh-optimizer", "run.steps=60", "checkpoint.every=5 steps")

@@ -126,8 +126,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
   if (!run) show_new_warnings(resolved, request);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
-  if (request.origin && !run)
-    require_usable(*request.origin, request.text, resolved, steps, data, dataset_info);
+  if (request.origin && !run) require_usable(request, folder, resolved, steps, data, dataset_info);
   if (const auto weights = run ? fs::path() : first_weights(resolved, request); !weights.empty()) {
     if (request.origin)
       warn_of_other_characters(weights, data);

@@ -13,8 +13,10 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/strings.h"
+#include "control/launch/launch.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
+#include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
 namespace {
@@ -86,6 +88,34 @@ std::string run_with_merged_adapter(const ForkOrigin& origin) {
                                  std::to_string(origin.checkpoint.step));
 }
 
+// What the new run's recipe changes in that of its origin, each key once.
+std::vector<std::string> own_changes(const ForkOrigin& origin, const ResolvedRecipe& now) {
+  const auto& before = origin.recipe.overrides();
+  const auto& all = now.overrides();
+  std::vector<std::string> changes;
+  for (auto each = std::ranges::mismatch(all, before).in1; each != all.end(); ++each) {
+    std::erase_if(changes,
+                  [&](const std::string& change) { return key_of(change) == key_of(*each); });
+    changes.push_back(*each);
+  }
+  return changes;
+}
+
+// How the new run can take only the weights: that is an option of exprun fork, by which the run
+// that is repeated, if one is, was made.
+std::string with_fresh_optimizer(const LaunchRequest& request, const StoreFolder& folder,
+                                 const ResolvedRecipe& resolved) {
+  if (!request.repeated)
+    return "add --fresh-optimizer to take only the weights and start with a fresh optimizer state";
+  const ForkOrigin& origin = *request.origin;
+  std::string command = "exprun fork " + shell_quoted(origin.run.folder) + " --step " +
+                        std::to_string(origin.checkpoint.step) + " --fresh-optimizer";
+  for (const std::string& change : own_changes(origin, resolved))
+    command += ' ' + shell_quoted(change);
+  return '`' + command + store_option(folder) +
+         "` takes only the weights and starts with a fresh optimizer state";
+}
+
 json state_of_fork(const ForkOrigin& origin, const ResolvedRecipe& now,
                    const std::string& data_fingerprint) {
   json state = parse_json<json>(read_file(origin.checkpoint.path / kStateFile));
@@ -122,23 +152,26 @@ std::string to_json(const ForkOrigin& origin) {
                                           {"fresh_optimizer", origin.fresh_optimizer}});
 }
 
-void require_usable(const ForkOrigin& origin, const RecipeText& text,
+void require_usable(const LaunchRequest& request, const StoreFolder& folder,
                     const ResolvedRecipe& resolved, int64_t steps, const PreparedData& data,
                     const DatasetInfo& dataset_info) {
+  const ForkOrigin& origin = *request.origin;
+  const std::string command = request.repeated ? "rerun: " : "fork: ";
   const int64_t step = origin.checkpoint.step;
   const std::string too_short =
       steps > step ? ""
                    : "nothing is left to train: the checkpoint is of step " + with_thousands(step) +
                          ", and the run has " + pluralize(steps, "step") +
                          "; add run.steps=" + std::to_string(2 * step);
-  const auto differences = compare_with_checkpoint(text, origin.checkpoint.path, dataset_info);
+  const auto differences =
+      compare_with_checkpoint(request.text, origin.checkpoint.path, dataset_info);
   const auto of_model = differences.at("model").get<std::vector<std::string>>();
   const auto of_optimizer = differences.at("optimizer").get<std::vector<std::string>>();
   const std::string changes = changes_between(origin.recipe, resolved);
   const std::string of_data = data_difference(data, origin.run, origin.folder,
                                               differ_below("dataset.", origin.recipe, resolved));
   const bool is_of_data = changes.empty() && !of_data.empty();
-  std::string said = "fork: the checkpoint of step " + with_thousands(step) + " of " +
+  std::string said = command + "the checkpoint of step " + with_thousands(step) + " of " +
                      origin.run.folder + " does not fit the changed " +
                      (is_of_data ? "data:" : "recipe:") + changes;
   if (!of_data.empty()) said += "\n  data: " + of_data;
@@ -156,15 +189,17 @@ void require_usable(const ForkOrigin& origin, const RecipeText& text,
             ? new_run(origin, "the weights of the tokens that the data has",
                       "init_resize_vocabulary")
             : "";
-    throw Error(said + "\na fork keeps the model" + remedy, ExitCode::bad_recipe);
+    const std::string keeps =
+        request.repeated ? request.repeated->folder + " is a fork, which keeps" : "a fork keeps";
+    throw Error(said + '\n' + keeps + " the model" + remedy, ExitCode::bad_recipe);
   }
   if (of_optimizer.empty() || origin.fresh_optimizer) {
     if (too_short.empty()) return;
-    throw Error("fork: " + too_short, ExitCode::bad_recipe);
+    throw Error(command + too_short, ExitCode::bad_recipe);
   }
   said += "\noptimizer state:";
   add(said, of_optimizer);
-  said += "\nadd --fresh-optimizer to take only the weights and start with a fresh optimizer state";
+  said += '\n' + with_fresh_optimizer(request, folder, resolved);
   if (!too_short.empty()) said += "\n" + too_short;
   throw Error(said, ExitCode::bad_recipe);
 }

@@ -14,6 +14,9 @@
 
 namespace exprun {
 
+struct LaunchRequest;
+struct StoreFolder;
+
 struct ForkOrigin {
   RunRow run;
   RunFolder folder;       // of that run
@@ -25,10 +28,11 @@ struct ForkOrigin {
 // As the store keeps it: {"run": uid, "folder", "step", "recipe_hash", "fresh_optimizer"}.
 std::string to_json(const ForkOrigin& origin);
 
-// Throws Error that lists every tensor that `text` would make otherwise; where it makes none, or
-// only the optimizer's otherwise, says that nothing is left to train in `steps`. Other `data` than
-// the run's, of which `dataset_info` are the facts, are named as a cause.
-void require_usable(const ForkOrigin& origin, const RecipeText& text,
+// Of what begins with an origin. Throws Error that lists every tensor that its text would make
+// otherwise; where it makes none, or only the optimizer's otherwise, says that nothing is left to
+// train in `steps`. Other `data` than the run's, of which `dataset_info` are the facts, are named
+// as a cause.
+void require_usable(const LaunchRequest& request, const StoreFolder& folder,
                     const ResolvedRecipe& resolved, int64_t steps, const PreparedData& data,
                     const DatasetInfo& dataset_info);
 
