@@ -451,7 +451,7 @@ class EvalAndSample(ExprunTest):
             self.assertEqual(result.err, f"exprun: error: {words[0]}: {name} has no intact checkpoint:\n"
                                          "  step_00000020: MANIFEST.json is missing\n"
                                          "  step_00000010: optimizer.safetensors has other content than the manifest says\n"
-                                         f"  restore one from a copy, or train again with `exprun rerun {name}`\n")
+                                         f"  restore one from a copy; `exprun rerun {name}` trains it again\n")
 
     def test_a_run_without_a_checkpoint_has_nothing_to_look_at(self):
         shutil.rmtree(self.run_folder() / "checkpoints")

@@ -507,6 +507,25 @@ class Fork(LaterTraining):
         self.assertIn(f"launch: {fork.name} has no intact checkpoint, and it is a fork of step 40 of {self.origin.name}; "
                       f"`exprun rerun {fork.name}` forks that again\n", self.exprun("resume", fork.name, code=1).err)
 
+    def test_a_broken_fork_without_its_origin_is_not_told_to_run_again(self):
+        self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
+        fork = self.newest()
+        self.exprun("rm", self.origin.name)
+        self.exprun("gc", "--origins")
+        text = self.folder / "text.txt"
+        text.write_text(text.read_text() + "more")
+        self.assertTrue((said := self.exprun("resume", fork.name, code=1).err).endswith(f", or start a new run: exprun fork {fork.name}\n"), said)
+        shutil.rmtree(fork / "checkpoints")
+        is_fork = f"is a fork of step 40 of {self.origin.name}, which is not in this store any more, so it cannot be repeated"
+        for words, said in ((("resume", fork.name), f"launch: {fork.name} has no intact checkpoint, and it {is_fork}\n"),
+                            (("eval", fork.name), f"eval: {fork.name} has no checkpoint; it {is_fork}\n"),
+                            (("rerun", fork.name), f"rerun: {fork.name} {is_fork}\n")):
+            self.assertTrue(self.exprun(*words, code=1).err.endswith(f"exprun: error: {said}"), words)
+        shutil.rmtree(fork)
+        self.assertEqual(self.exprun("logs", fork.name, code=1).err, f"exprun: error: logs: the folder of {fork.name} is not in this store; if it "
+                         f"was deleted, remove its record: exprun rm {fork.name} (it {is_fork}); if the run was merged from another store, name "
+                         "that one with --store\n")
+
 
 def is_held(checkpoint):
     """Whether somebody keeps the run of this checkpoint from removing it."""

@@ -1,8 +1,5 @@
 // exprun rerun RUN [key=value...]
-#include <algorithm>
-
 #include "base/diagnostic.h"
-#include "base/files/checkpoints.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
@@ -13,7 +10,7 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
-#include "control/launch/run/present_folder.h"
+#include "control/launch/run/repeated_run.h"
 #include "control/launch/weights/checkpoint_choice.h"
 #include "control/report/compare/run_differences.h"
 
@@ -45,49 +42,15 @@ struct HeldOrigin {
   FileLock reading;
 };
 
-bool has_checkpoint(const RunFolder& run, int64_t step) {
-  const auto complete = complete_checkpoints(run);
-  return std::ranges::find(complete, step, &CheckpointFolder::step) != complete.end();
-}
-
-// `forked`: the origin's row, if there is one.
-[[noreturn]] void refuse_without_origin(const RunRow& run, const RunOrigin& origin,
-                                        const std::optional<RunRow>& forked, const std::string& why,
-                                        const StoreFolder& folder) {
-  std::string said =
-      "rerun: " + run.folder + " is a fork of " + describe_origin(run.origin) + ", " + why;
-  if (has_checkpoint(folder.run(run.folder), origin.step))
-    said += "; `exprun fork " + shell_quoted(run.folder) + " --step " +
-            std::to_string(origin.step) + (origin.fresh_optimizer ? " --fresh-optimizer" : "") +
-            store_option(folder) + "` begins with its own copy";
-  else if (forked && !forked->removed_ms &&
-           !complete_checkpoints(folder.run(forked->folder)).empty())
-    said += ", so it cannot be repeated; `exprun fork " + folder.words_for(forked->folder) +
-            "` with key=value... begins with the newest checkpoint there";
-  else
-    said += ", so it cannot be repeated";
-  throw Error(said);
-}
-
-// A removed one too, until it is deleted.
-std::optional<RunRow> run_with_uid(const Store& store, const std::string& uid) {
-  for (const auto& runs : {store.runs(), store.removed_runs()})
-    if (const auto found = std::ranges::find(runs, uid, &RunRow::uid); found != runs.end())
-      return *found;
-  return std::nullopt;
-}
-
 HeldOrigin held_origin(const Store& store, const StoreFolder& folder, const RunRow& run,
                        const RunOrigin& origin) {
-  const auto forked = run_with_uid(store, origin.uid);
-  if (!forked || !has_folder(folder, forked->folder))
-    refuse_without_origin(run, origin, forked, "which is not in this store any more", folder);
-  const RunFolder there = folder.run(forked->folder);
-  if (!has_checkpoint(there, origin.step))
-    refuse_without_origin(run, origin, forked, "whose checkpoint of that step is gone", folder);
+  if (const std::string why = why_not_repeated(folder, run); !why.empty())
+    throw Error("rerun: " + run.folder + ' ' + why);
+  const auto forked = run_with(store, &RunRow::uid, origin.uid);
   HeldCheckpoint checkpoint = chosen_checkpoint(
       folder, forked->folder, {CheckpointChoice::Kind::step, origin.step}, "rerun");
-  return {{*forked, there, resolve_stored(stored_recipe(store, *forked), "rerun", forked->folder),
+  return {{*forked, folder.run(forked->folder),
+           resolve_stored(stored_recipe(store, *forked), "rerun", forked->folder),
            checkpoint.folder, origin.fresh_optimizer},
           std::move(checkpoint.reading)};
 }

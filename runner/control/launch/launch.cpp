@@ -15,6 +15,7 @@
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
+#include "control/launch/run/repeated_run.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
@@ -155,7 +156,9 @@ std::string store_option(const StoreFolder& folder) {
 
 std::string how_to_start_anew(const RunRow& run, const StoreFolder& folder,
                               const std::vector<std::string>& changes) {
-  std::string command = "exprun rerun " + shell_quoted(run.folder);
+  const bool can_be_repeated = why_not_repeated(folder, run).empty();
+  std::string command =
+      std::string("exprun ") + (can_be_repeated ? "rerun " : "fork ") + shell_quoted(run.folder);
   for (const std::string& change : changes) command += ' ' + shell_quoted(change);
   return "start a new run: " + command + store_option(folder);
 }

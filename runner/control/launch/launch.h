@@ -61,7 +61,7 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
 std::string store_option(const StoreFolder& folder);
 
 // What to do where `run` cannot continue: "start a new run: exprun rerun mine-1a2b3c4d", with these
-// changes.
+// changes; one that cannot be repeated is forked.
 std::string how_to_start_anew(const RunRow& run, const StoreFolder& folder,
                               const std::vector<std::string>& changes = {});
 // The same with those of the request that extend it.

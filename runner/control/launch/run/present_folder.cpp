@@ -3,8 +3,8 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"
-#include "base/strings.h"
 #include "control/launch/launch.h"
+#include "control/launch/run/repeated_run.h"
 
 namespace exprun {
 
@@ -15,11 +15,13 @@ bool has_folder(const StoreFolder& folder, const std::string& run) {
 void require_run_folder(const StoreFolder& folder, const RunRow& run, const std::string& command,
                         const std::string& instead) {
   if (has_folder(folder, run.folder)) return;
-  throw Error(
-      command + ": the folder of " + run.folder + " is not in this store; if it was deleted, " +
-      (instead.empty() ? how_to_start_anew(run, folder) : instead) +
-      ", or remove its record: exprun rm " + shell_quoted(run.folder) + store_option(folder) +
-      "; if the run was merged from another store, name that one with --store");
+  const std::string why = why_not_repeated(folder, run);
+  const std::string anew = instead.empty() ? how_to_start_anew(run, folder) : instead;
+  throw Error(command + ": the folder of " + run.folder +
+              " is not in this store; if it was deleted, " + (why.empty() ? anew + ", or " : "") +
+              "remove its record: exprun rm " + folder.words_for(run.folder) +
+              (why.empty() ? "" : " (it " + why + ")") +
+              "; if the run was merged from another store, name that one with --store");
 }
 
 std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder) {

@@ -10,6 +10,7 @@
 #include "base/files/checkpoints.h"
 #include "base/format_units.h"
 #include "base/strings.h"
+#include "control/launch/run/repeated_run.h"
 #include "control/launch/run/run_data.h"
 #include "recipe/quantities.h"
 
@@ -28,8 +29,7 @@ Error nothing_to_look_at(const std::string& command, const StoreFolder& folder,
   if (damaged.empty()) return Error(command + ": " + that_it_has_no_checkpoint(folder, run));
   std::string text = command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
-  return Error(text + "\n  restore one from a copy, or train again with " +
-               rerun_command(run, folder));
+  return Error(text + "\n  restore one from a copy; " + how_to_train_again(folder, run));
 }
 
 // Nothing if the run has removed it meanwhile, or is about to.
@@ -137,7 +137,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
 
 std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run) {
   if (FileLock::held(folder.run(run).lock())) return run + " has no checkpoint yet; it is running";
-  return run + " has no checkpoint; " + rerun_command(run, folder) + " trains it again";
+  return run + " has no checkpoint; " + how_to_train_again(folder, run);
 }
 
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
@@ -166,10 +166,13 @@ std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
   const bool diverged = run.state == RunState::diverged;
   const auto checkpoint = newest_to_continue_from(folder.run(run.folder), skipped);
   warn_of_skipped(skipped);
-  if (!checkpoint && !run.origin.empty())
-    throw Error("launch: " + run.folder + " has no intact checkpoint, and it is a fork of " +
-                describe_origin(run.origin) + "; " + rerun_command(run.folder, folder) +
-                " forks that again");
+  if (!checkpoint && !run.origin.empty()) {
+    const std::string why = why_not_repeated(folder, run);
+    throw Error("launch: " + run.folder + " has no intact checkpoint, and it " +
+                (why.empty() ? "is a fork of " + describe_origin(run.origin) + "; " +
+                                   rerun_command(run.folder, folder) + " forks that again"
+                             : why));
+  }
   if (diverged && !checkpoint)
     throw Error("launch: " + run.folder +
                 " diverged, and it has no checkpoint with finite weights to continue from; " +

@@ -29,8 +29,8 @@ inline constexpr const char* kStepHelp =
 // "last", "best" or a number of steps. Throws Error that begins with the command.
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
 
-// "mine-1a2b3c4d has no checkpoint; `exprun rerun mine-1a2b3c4d` trains it again"; of one that is
-// running, that it has none yet.
+// "mine-1a2b3c4d has no checkpoint; `exprun rerun mine-1a2b3c4d` trains it again", if it can be
+// repeated; of one that is running, that it has none yet.
 std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run);
 
 // A checkpoint and a shared lock of its manifest: while it lives, a run that trains meanwhile does
