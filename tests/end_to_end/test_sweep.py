@@ -144,7 +144,7 @@ class Sweep(SweepCrashes):
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")
         said = self.exprun(*line, code=6).err
         self.assertRegex(said, r"\[1/2\] dataset.path=packed.jsonl.gz: could not begin: .*has no field 'text'")
-        self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same command continues it\n")
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 failed; the same command starts the failed trials again\n")
         self.assertEqual(self.rows("SELECT state FROM runs"), [("finished",)])
         self.assertEqual(self.rows("SELECT state, problem <> '' FROM trials"), [("failed", 1), ("finished", 0)])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("failed",)])
@@ -285,6 +285,8 @@ class Sweep(SweepCrashes):
         shown = r"\[(\d)/3\] hidden_size=\d+: failed, (?:.*\n)+?  the last lines of runs/tiny-\w{8}/logs/attempt-1-rank-0.log:\n  \| "
         self.assertEqual(re.findall(shown, said), ["1"])
         self.assertEqual(said.count("the last lines of"), 1)
+        self.assertIn("exprun: 1 of 3 trials finished, 2 failed; the same command starts the failed trials again\n", said)
+        self.assertIn(": failed, 1 of 3 trials finished, 2 failed\n", self.exprun("sweep", "show").out)
 
     def test_only_a_failure_of_this_call_stops_the_others(self):
         line = ("max_grad_norm=0", "steps=5")

@@ -27,8 +27,12 @@ std::string tally(const SweepEnd& end, size_t trials) {
   std::string text = counts_text(trials, end.finished, end.failed - end.cut_off, end.pruned,
                                  end.interrupted + end.cut_off);
   if (end.elsewhere) text += ", " + std::to_string(end.elsewhere) + " running elsewhere";
-  if (end.stopped || end.failed > end.for_good) text += "; the same command continues it";
-  if (end.for_good) text += "; --retry-failed starts the failed trials again";
+  const bool goes_on = end.stopped || end.cut_off;
+  if (goes_on) text += "; the same command continues it";
+  if (end.for_good)
+    text += "; --retry-failed starts the failed trials again";
+  else if (end.failed && !goes_on)
+    text += "; the same command starts the failed trials again";
   return text;
 }
 

@@ -345,7 +345,10 @@ class Scheduler {
 
   void count_failed(const Trial& trial, const WhichRun& which) {
     const RunRow& run = *which.run;
-    ++(needs_a_trainer(which.decision) ? end_.cut_off : end_.for_good);
+    if (!needs_a_trainer(which.decision))
+      ++end_.for_good;
+    else if (run.state != RunState::failed)
+      ++end_.cut_off;
     const std::string text = outcome_text(store_, plan_, run);
     if (tried_.contains(trial.number))
       messages_.warn_of_failure(trial, run, text);

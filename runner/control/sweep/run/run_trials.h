@@ -20,12 +20,13 @@ struct SweepOptions {
 };
 
 struct SweepEnd {
-  int64_t sweep = 0;    // its number in the store
-  int finished = 0;     // also those of an earlier call
-  int failed = 0;       // failed, diverged or killed, or could not begin
-  int for_good = 0;     // of these: the same call does not go on with them
-  int cut_off = 0;      // of these: killed or crashed, which the same call goes on with
-  int pruned = 0;       // stopped early
+  int64_t sweep = 0;  // its number in the store
+  int finished = 0;   // also those of an earlier call
+  int failed = 0;     // failed, diverged or killed, or could not begin; the same call starts those
+                      // again that failed before their first step
+  int for_good = 0;   // of these: the same call does not go on with them
+  int cut_off = 0;    // of these: killed or crashed, which the same call goes on with
+  int pruned = 0;     // stopped early
   int interrupted = 0;  // saved; the same call goes on with them
   int elsewhere = 0;    // running in another process
   // Exit code after a stop signal, or of a trial that was stopped alone.
