@@ -287,6 +287,12 @@ class Sweep(SweepCrashes):
         self.assertEqual(said.count("the last lines of"), 1)
         self.assertIn("exprun: 1 of 3 trials finished, 2 failed; the same command starts the failed trials again\n", said)
         self.assertIn(": failed, 1 of 3 trials finished, 2 failed\n", self.exprun("sweep", "show").out)
+        ((whole, run),) = self.rows("SELECT message, folder FROM runs WHERE run = 1")
+        self.assertEqual(len(whole.splitlines()), 3, whole)
+        for words in ("sweep", "show"), ("show", run, "--attempts"), ("ls", "--columns", "message"):
+            self.assertRegex(self.exprun(*words).out, re.escape(whole.partition("\n")[0]) + " *\n", words)
+        for words in ("sweep", "show"), ("ls", "--columns", "message"):
+            self.assertIn(json.dumps(whole), self.exprun(*words, "--json").out, words)
 
     def test_only_a_failure_of_this_call_stops_the_others(self):
         line = ("max_grad_norm=0", "steps=5")

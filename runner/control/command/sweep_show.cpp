@@ -48,7 +48,7 @@ ResultTable trials_table(const StoredSweep& sweep) {
                           trial.score ? Cell::number(trial.score->value) : Cell::none(),
                           trial.score ? Cell::integer(trial.score->step) : Cell::none(),
                           trial.run ? Cell::word(trial.run->folder) : Cell::none(),
-                          message.empty() ? Cell::none() : Cell::word(message)});
+                          message.empty() ? Cell::none() : Cell::message(message)});
   }
   return table;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/format_units.h"
 
@@ -40,6 +41,11 @@ Cell Cell::integer(int64_t value) {
 
 Cell Cell::number(double value) {
   return {value, four_digits(value)};
+}
+
+Cell Cell::message(std::string text) {
+  std::string first = text.substr(0, text.find('\n'));
+  return {std::move(text), std::move(first)};
 }
 
 std::string bare_text(const std::string& toml) {

@@ -26,6 +26,7 @@ struct Cell {
   static Cell number(double value);  // shown with four significant digits
   static Cell number(double value, std::string text) { return {value, std::move(text)}; }
   static Cell word(std::string text, Tone tone = Tone::plain) { return {text, text, tone}; }
+  static Cell message(std::string text);  // shown with its first line: a mistake's place may follow
 };
 
 std::string bare_text(const std::string& toml);  // without the quotes of a string

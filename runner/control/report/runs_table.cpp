@@ -231,7 +231,7 @@ const std::vector<RunColumn>& run_columns() {
        }},
       {{"message", "message"},
        "why it ended",
-       [](const Run& each, int64_t) { return Cell::word(each.run.message); }},
+       [](const Run& each, int64_t) { return Cell::message(each.run.message); }},
       {{"command_line", "command"},
        "the command that began it",
        [](const Run& each, int64_t) { return Cell::word(each.run.command_line); }},
@@ -307,7 +307,7 @@ ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
                           Cell::word(row.version),
                           row.git_commit ? Cell::word(row.git_commit->substr(0, 12)) : Cell::none(),
                           Cell::word(row.recipe_hash.substr(0, 8)),
-                          Cell::word(row.message)});
+                          Cell::message(row.message)});
   }
   return table;
 }
