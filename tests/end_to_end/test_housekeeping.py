@@ -557,6 +557,7 @@ class Housekeeping(ExprunTest):
         self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
         self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"different from tiny-\w+:\n(  .*\n)*  optimizer\.lr: 0\.01 -> 1e-5\n")
         said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained
+        self.assertRegex(said, r"different from tiny-\w+:\n  run\.steps: 40 -> 20\n\S")  # and nothing that is derived from it
         self.assertRegex(said, r"  train/loss: [\d.]+ at step 20, as before\n")
 
 

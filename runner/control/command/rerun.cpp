@@ -10,6 +10,7 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/repeated_run.h"
 #include "control/launch/weights/checkpoint_choice.h"
 #include "control/report/compare/run_differences.h"
@@ -25,11 +26,11 @@ void say(const std::string& title, const std::vector<std::string>& lines) {
 
 void say_differences(const Store& store, const RunRow& before, const RunRow& now) {
   std::vector<std::string> lines;
-  for (const auto& different :
-       {different_circumstances(store, {before, now}), different_parameters(store, {before, now})})
-    for (const auto& [name, values] : different)
-      lines.push_back(name + ": " + values[0].value_or("none") + " -> " +
-                      values[1].value_or("none"));
+  for (const auto& [name, values] : different_circumstances(store, {before, now}))
+    lines.push_back(name + ": " + values[0].value_or("none") + " -> " + values[1].value_or("none"));
+  for (const auto& [path, was, is] :
+       changed_parameters(store.parameters(before.id), store.parameters(now.id)))
+    lines.push_back(path + ": " + set_or_not(was) + " -> " + set_or_not(is));
   say(lines.empty() ? "code, machine, libraries, data and environment are those of " + before.folder
                     : "different from " + before.folder + ":",
       lines);

@@ -1,6 +1,7 @@
 #include "control/launch/run/recipe_difference.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/run_data.h"
@@ -14,7 +15,7 @@ using Parameters = std::vector<ParameterRow>;
 std::string value_in(const Parameters& parameters, const std::string& path) {
   for (const ParameterRow& parameter : parameters)
     if (parameter.path == path) return parameter.toml;
-  return "not set";
+  return "";
 }
 
 std::vector<std::string> changed_in_either(const Parameters& now, const Parameters& before) {
@@ -28,15 +29,23 @@ std::vector<std::string> changed_in_either(const Parameters& now, const Paramete
 
 }  // namespace
 
-std::string differing_parameters(const Parameters& now, const Parameters& before) {
-  std::string text;
-  size_t different = 0;
+std::vector<Difference> changed_parameters(const Parameters& before, const Parameters& now) {
+  std::vector<Difference> changes;
   for (const std::string& path : changed_in_either(now, before)) {
-    const std::string value = value_in(now, path), old = value_in(before, path);
-    if (value == old || ++different > kMostNamed) continue;
-    text += (text.empty() ? "" : ", ") + path + ": " + value + " (was " + old + ")";
+    Difference change{path, value_in(before, path), value_in(now, path)};
+    if (change.a != change.b) changes.push_back(std::move(change));
   }
-  if (different > kMostNamed) text += " and " + std::to_string(different - kMostNamed) + " more";
+  return changes;
+}
+
+std::string differing_parameters(const Parameters& now, const Parameters& before) {
+  const auto changes = changed_parameters(before, now);
+  std::string text;
+  for (size_t i = 0; i < std::min(changes.size(), kMostNamed); ++i)
+    text += (text.empty() ? "" : ", ") + changes[i].path + ": " + set_or_not(changes[i].b) +
+            " (was " + set_or_not(changes[i].a) + ")";
+  if (changes.size() > kMostNamed)
+    text += " and " + std::to_string(changes.size() - kMostNamed) + " more";
   return text;
 }
 
@@ -57,10 +66,9 @@ std::string difference_from_known(const Store& store, const StoreFolder& folder,
   if (!source && !runs.empty()) source = own == runs.end() ? runs.front() : *own;
   if (!source) return "";
   const Parameters now = parameter_rows(resolved), before = store.parameters(source->id);
-  const auto keys = changed_in_either(now, before);
-  const bool keys_of_data_differ = std::any_of(keys.begin(), keys.end(), [&](const auto& path) {
-    return path.starts_with("dataset.") && value_in(now, path) != value_in(before, path);
-  });
+  const bool keys_of_data_differ = std::ranges::any_of(
+      changed_parameters(before, now),
+      [](const Difference& change) { return change.path.starts_with("dataset."); });
   return describe_difference(
       now, before, source->folder,
       data_difference(data, *source, folder.run(source->folder), keys_of_data_differ));

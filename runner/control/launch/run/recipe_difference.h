@@ -13,8 +13,12 @@
 
 namespace exprun {
 
-// "optimizer.lr: 0.0003 (was 0.001)", of the keys that one of the two changed; a key that one does
-// not know is "not set" there. Empty where those are equal.
+// Of the keys that one of the two changed, those that differ: what follows from them, as derived
+// values do, is none.
+std::vector<Difference> changed_parameters(const std::vector<ParameterRow>& before,
+                                           const std::vector<ParameterRow>& now);
+
+// "optimizer.lr: 0.0003 (was 0.001)", of changed_parameters(). Empty where there are none.
 std::string differing_parameters(const std::vector<ParameterRow>& now,
                                  const std::vector<ParameterRow>& before);
 
