@@ -512,6 +512,8 @@ class Fork(LaterTraining):
         fork = self.newest()
         self.exprun("rm", self.origin.name)
         self.exprun("gc", "--origins")
+        self.assertTrue((said := self.refused("resume", fork.name, "lr=1e-3")).endswith(
+            f" or none (~run.early_stop); `exprun fork {fork.name} lr=1e-3` trains a new run with the change from here on\n"), said)
         text = self.folder / "text.txt"
         text.write_text(text.read_text() + "more")
         self.assertTrue((said := self.exprun("resume", fork.name, code=1).err).endswith(f", or start a new run: exprun fork {fork.name}\n"), said)

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
@@ -15,6 +16,7 @@
 #include "control/launch/run/extended_run.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/repeated_run.h"
 #include "control/report/run_details.h"
 #include "control/report/standard_output.h"
 
@@ -45,15 +47,19 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const bool is_over = run.last_step == run.steps && !has_length;
   const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
   const std::string option = store_option(globals.store);
+  const bool can_be_repeated = why_not_repeated(globals.store, run).empty();
+  const std::string anew = "` trains a new run with the change";
+  std::string ways;
+  if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
+  if (has_checkpoint)
+    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
+            (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "
           "metrics.every, run.tags), the length of the run, and a higher run.early_stop.patience "
-          "or none (~run.early_stop); `exprun rerun " +
-          with + option + "` trains a new run with the change" +
-          (has_checkpoint
-               ? ", `exprun fork " + with + longer + option + "` one that goes on from here"
-               : ""),
+          "or none (~run.early_stop)" +
+          ways,
       ExitCode::bad_recipe);
 }
 
@@ -113,8 +119,8 @@ Performed resume(const std::string& reference, const Words& overrides,
   LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
   request.ranks = ranks;
   request.begun = begun;
-  require_same_recipe(request.resolved, before, run, overrides, !store.checkpoints(run.id).empty(),
-                      globals);
+  require_same_recipe(request.resolved, before, run, overrides,
+                      !complete_checkpoints(globals.store.run(run.folder)).empty(), globals);
   require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
