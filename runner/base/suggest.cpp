@@ -130,10 +130,10 @@ constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"}
 
 constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
 
-constexpr std::string_view kRanges[] = {"loguniform", "log_uniform", "uniform",  "quniform",
-                                        "randint",    "normal",      "logspace", "linspace",
-                                        "logrange",   "interval",    "glob",     "shuffle",
-                                        "geomspace",  "log",         "grid",     "grid_search"};
+constexpr std::string_view kRanges[] = {
+    "loguniform", "log_uniform", "uniform",  "quniform",    "randint", "normal",
+    "logspace",   "linspace",    "logrange", "interval",    "glob",    "shuffle",
+    "geomspace",  "log",         "grid",     "grid_search", "tag"};
 
 // That are ours only without "tune." or "np.".
 constexpr std::string_view kFunctionsOfModules[] = {"choice", "range", "arange"};

@@ -58,6 +58,10 @@ class Housekeeping(ExprunTest):
         self.assertIn(f"exprun: added the tag later to {first}\n", said)
         self.assertNotIn("the tag first", said)
         self.assertEqual(self.names("--tag", "later"), [first])
+        said = self.exprun("resume", first, 'run.tags=["first", "last"]').err
+        self.assertIn(f"exprun: added the tag last to {first}\n", said)
+        self.exprun("tag", first, "last", "--remove")
+        self.assertNotIn("added the tag", self.exprun("resume", first).err)
         self.exprun("note", "@best", "the one to keep\nfor now")
         self.assertEqual(self.exprun("note", "@best").out, "the one to keep\nfor now\n")
         shown = self.exprun("show", "@best").out

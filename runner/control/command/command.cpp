@@ -22,11 +22,12 @@ int dispatch(Words words) {
   if (words[0].starts_with('-') || !names_recipe(words[0])) {
     const std::string bare =  // "--list" may mean what "list" does
         words[0].substr(std::min(words[0].size(), words[0].find_first_not_of('-')));
-    throw Error(
-        "'" + words[0] + "' is neither a command nor a recipe" +
-            (means_training(bare) ? "; to train, use `exprun RECIPE` with a .toml file"
-                                  : meant_command_or_recipe(commands(), bare, "exprun --help")),
-        ExitCode::bad_recipe);
+    const std::string note = option_note(words[0]);
+    throw Error("'" + words[0] + "' is neither a command nor a recipe" +
+                    (means_training(bare) ? "; to train, use `exprun RECIPE` with a .toml file"
+                     : note.empty() ? meant_command_or_recipe(commands(), bare, "exprun --help")
+                                    : note),
+                ExitCode::bad_recipe);
   }
   return run_recipe(words, globals);
 }

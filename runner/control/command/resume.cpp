@@ -96,6 +96,15 @@ RecipeText recipe_to_go_on_with(const Store& store, const RunRow& run, const Glo
   return is_that ? latest : stored_recipe(store, run);
 }
 
+// Those of its recipe may have been removed since.
+Words added_tags(const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  const Words known = before.section("run").get<Words>("tags");
+  Words added = now.section("run").get<Words>("tags");
+  std::erase_if(
+      added, [&](const std::string& tag) { return std::ranges::find(known, tag) != known.end(); });
+  return added;
+}
+
 Performed resume(const std::string& reference, const Words& overrides,
                  const std::optional<LocalRanks>& ranks, const AttemptBegun& begun,
                  const Globals& globals) {
@@ -130,6 +139,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_patience(run, before, request.resolved);
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
+  add_tags(store, run, added_tags(before, request.resolved));
   if (run.state == RunState::finished && !request.extends) {
     print(run_result(reported_run(store, run), shown_folder(globals.store, run.folder)));
     log_info(why_nothing_is_to_do(store, run, before, globals));

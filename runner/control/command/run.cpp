@@ -74,16 +74,6 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
               next_command(store, folder, run) + "\n  --new   starts another run");
 }
 
-// Tags are no part of what makes a recipe another: they are for the run that is there.
-void add_tags_of_recipe(Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
-  const Words present = store.tags(run.id);
-  for (const std::string& tag : resolved.section("run").get<Words>("tags")) {
-    if (std::find(present.begin(), present.end(), tag) != present.end()) continue;
-    store.add_tag(run.id, tag);
-    log_info("added the tag " + tag + " to " + run.folder);
-  }
-}
-
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
   switch (launched.decision) {
@@ -92,7 +82,8 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::refuse_ended:
       refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:
-      add_tags_of_recipe(store, launched.run, resolved);
+      // They are no part of what makes a recipe another: they are for the run that is there.
+      add_tags(store, launched.run, resolved.section("run").get<Words>("tags"));
       print(
           run_result(reported_run(store, launched.run), shown_folder(folder, launched.run.folder)));
       if (has_other_data(glance_at_data(resolved, folder.data()), launched.run, folder))

@@ -236,7 +236,7 @@ std::string instead_of_logspace(const std::string& text, const PlaceInFile& plac
 std::string instead_of(const std::string& function) {
   if (function == "uniform") return "interval(low,high) draws uniformly";
   if (function == "geomspace") return kLogspace.form;
-  if (function.starts_with("log")) return kLogUniform.form;
+  if (function.starts_with("log") || function == "tag") return kLogUniform.form;
   if (function == "choice") return kChoice.form;
   if (function == "range" || function == "arange" || function == "randint") return kRange.form;
   if (function == "linspace") return kLinspace.form;

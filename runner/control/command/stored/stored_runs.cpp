@@ -6,6 +6,7 @@
 #include "base/diagnostic.h"
 #include "base/files/disk_reserve.h"
 #include "base/files/file.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "control/command/stored/run_reference.h"
 #include "control/launch/run/observed_run.h"
@@ -133,6 +134,15 @@ void require_state(const std::string& who, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   throw Error(who + ": there is no state '" + name + "' (" + joined(names) + ")",
               ExitCode::bad_recipe);
+}
+
+void add_tags(Store& store, const RunRow& run, const Words& tags) {
+  const Words present = store.tags(run.id);
+  for (const std::string& tag : tags) {
+    if (std::ranges::find(present, tag) != present.end()) continue;
+    store.add_tag(run.id, tag);
+    log_info("added the tag " + tag + " to " + run.folder);
+  }
 }
 
 }  // namespace exprun

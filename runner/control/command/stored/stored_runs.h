@@ -59,4 +59,7 @@ std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& fo
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);
 
+// Those that the run does not have yet; says so.
+void add_tags(Store& store, const RunRow& run, const Words& tags);
+
 }  // namespace exprun
