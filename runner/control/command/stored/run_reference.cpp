@@ -32,10 +32,6 @@ std::string folders_of(const std::vector<RunRow>& runs) {
   return folders + (runs.size() > kNamed ? ", ..." : "");
 }
 
-std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
-  return among == Store::Among::kept ? store.runs() : store.removed_runs();
-}
-
 Error no_run(const Store& store, const std::string& reference, const std::string& advice) {
   return Error("store: no run '" + reference + "' in '" + store.file().string() + "'" + advice,
                ExitCode::no_such_run);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <system_error>
-#include <vector>
 
 #include "base/diagnostic.h"
 #include "recipe/defaults/auto_values.h"
@@ -13,10 +12,6 @@ namespace exprun {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
-  return among == Store::Among::kept ? store.runs() : store.removed_runs();
-}
 
 std::optional<std::string> folder_at(const fs::path& path, const Store& store,
                                      const StoreFolder& folder, Store::Among among) {
@@ -39,6 +34,10 @@ bool was_begun_with(const Store& store, const RunRow& run, const std::string& st
 }
 
 }  // namespace
+
+std::vector<RunRow> runs_among(const Store& store, Store::Among among) {
+  return among == Store::Among::kept ? store.runs() : store.removed_runs();
+}
 
 std::optional<std::string> word_in_store(const Store& store, const StoreFolder& folder,
                                          const std::string& words, Store::Among among) {

@@ -4,12 +4,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/launch/store_folder.h"
 #include "store/rows.h"
 #include "store/store.h"
 
 namespace exprun {
+
+// Newest first.
+std::vector<RunRow> runs_among(const Store& store, Store::Among among);
 
 // What Store::runs_meant_by() takes: of the path of a run's folder, as a shell completes it
 // ("runs/tiny-1a2b3c4d/"), the folder; of the name of a recipe's file, without .toml, the name that
