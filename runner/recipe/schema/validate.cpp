@@ -63,18 +63,36 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   return names_of_keys(place.path, names);
 }
 
-std::string help_for_table(const TablePlace& place, const std::string& name) {
-  auto near = table_synonym(name);
-  if (!near) near = nearest(name, place.schema.names());
-  if (near && place.table.find(*near)) return "its keys belong in [" + *near + "]";
-  if (near) return "did you mean [" + *near + "]?";
-  const KeySynonym* synonym = key_synonym(name);
+// "[batch]" and "[run]", of keys of an unknown table, or words of other tools, that have one home.
+std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& table) {
+  std::vector<std::string> homes;
+  for (const Entry& entry : table.entries()) {
+    const KeySynonym* const synonym = key_synonym(entry.key);
+    const std::vector<std::string> own = homes_of_key(schemas, entry.key);
+    std::string home = own.size() == 1 ? own.front().substr(0, own.front().find(']') + 1) : "";
+    if (own.empty() && synonym && *synonym->path) home = "[" + parent_path(synonym->path) + "]";
+    if (!home.empty() && std::find(homes.begin(), homes.end(), home) == homes.end())
+      homes.push_back(home);
+  }
+  return homes;
+}
+
+std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  auto near = table_synonym(entry.key);
+  if (!near) near = nearest(entry.key, place.schema.names());
+  std::vector<std::string> homes = homes_of_keys(schemas, *entry.value.as<Table>());
+  const bool fits = near && (homes.empty() || std::find(homes.begin(), homes.end(),
+                                                        "[" + *near + "]") != homes.end());
+  if (fits && place.table.find(*near) == nullptr) return "did you mean [" + *near + "]?";
+  if (fits && homes.empty()) homes.push_back("[" + *near + "]");
+  if (!homes.empty() && homes.size() <= kMostTables) return "its keys belong in " + listed(homes);
+  const KeySynonym* synonym = key_synonym(entry.key);
   if (synonym && !*synonym->path) return synonym->note;  // no table is needed
   return "the tables are " + listed(place.schema.names());
 }
 
-Diagnostic unknown_table(const TablePlace& place, const Entry& entry) {
-  return {entry.where, "unknown table [" + entry.key + "]", help_for_table(place, entry.key)};
+Diagnostic unknown_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  return {entry.where, "unknown table [" + entry.key + "]", help_for_table(schemas, place, entry)};
 }
 
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
@@ -92,7 +110,7 @@ Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
 // A key or a table that `place` does not know.
 Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const bool in_recipe = place.path.empty();
-  if (in_recipe && entry.value.as<Table>() != nullptr) return unknown_table(place, entry);
+  if (in_recipe && entry.value.as<Table>() != nullptr) return unknown_table(schemas, place, entry);
   if (in_recipe) return key_outside(schemas, entry);
   return {entry.where, "unknown key " + quoted(entry.key) + " in [" + place.path + "]",
           help_for_key(schemas, place, entry)};
