@@ -32,7 +32,7 @@ class BestCheckpoint(ExprunTest):
                  for which in ("best", str(step))}
         self.assertEqual(len(texts), 1)
         name = self.run_folder().name
-        self.assertEqual(self.exprun("sample", "@last", "--step", "7", "--prompt=7", code=1).err,
+        self.assertEqual(self.exprun("sample", "@last", "--step", "7", "--prompt=7", code=2).err,
                          f"exprun: error: sample: {name} has no checkpoint of step 7; it has those of steps "
                          f"{step}, 50 and 60\n")
 

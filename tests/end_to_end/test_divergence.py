@@ -156,9 +156,9 @@ class DataOfAStep(DivergenceTest):
         self.exprun("fork", "@last", "--step", "30", "on_divergence=stop")
         self.assertEqual("".join(sample[:16] for sample in self.samples("--step", "31")), text[35 * 64:36 * 64])
         run, fork = (folder for (folder,) in self.rows("SELECT folder FROM runs ORDER BY run"))
-        self.assertEqual(self.head("--run", "@last", "--step", "30", code=1),
+        self.assertEqual(self.head("--run", "@last", "--step", "30", code=2),
                          f"exprun: error: data head: {fork} is a fork of step 30 of {run}, which has trained step 30\n")
-        self.assertEqual(self.head("--run", "@last", "--step", "41", code=1),
+        self.assertEqual(self.head("--run", "@last", "--step", "41", code=2),
                          f"exprun: error: data head: {fork} has 40 steps, no step 41\n")
 
     def test_a_diverged_run_says_how_its_data_are_printed(self):

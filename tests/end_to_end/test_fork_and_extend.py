@@ -258,7 +258,7 @@ class Fork(LaterTraining):
         origin = self.newest().name
         self.exprun("fork", origin, "steps=14")
         fork = self.newest().name
-        self.assertEqual(self.refused("fork", fork, "--step", "10", code=1), f"exprun: error: fork: {fork} has no checkpoint "
+        self.assertEqual(self.refused("fork", fork, "--step", "10"), f"exprun: error: fork: {fork} has no checkpoint "
                          f"of step 10; it has those of steps 13 and 14; another run named tiny, {origin}, has those of steps 9 and 10\n")
         self.exprun("sweep", "tiny.toml", "steps=14", "seed=7,1337")
         fresh = self.newest().name

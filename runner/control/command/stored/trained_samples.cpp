@@ -33,11 +33,13 @@ int64_t passed_over(const Store& store, const RunRow& run, int64_t step) {
 void require_step(const RunRow& run, int64_t step) {
   if (step > run.steps)
     throw Error("data head: " + run.folder + " has " + pluralize(run.steps, "step") + ", no step " +
-                with_thousands(step));
+                    with_thousands(step),
+                ExitCode::bad_recipe);
   const int64_t before = origin_step(run.origin);
   if (step <= before)
     throw Error("data head: " + run.folder + " is a fork of " + describe_origin(run.origin) +
-                ", which has trained step " + with_thousands(step));
+                    ", which has trained step " + with_thousands(step),
+                ExitCode::bad_recipe);
 }
 
 // Of all shards of a split, one after another.

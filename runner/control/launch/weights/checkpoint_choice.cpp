@@ -128,9 +128,10 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
   const std::string namesake = is_best ? "" : namesake_with(step, run, folder, namesakes);
   if (complete.empty() && namesake.empty()) throw nothing_to_look_at(command, folder, run, damaged);
   throw Error(command + ": " + run + " has no checkpoint of " +
-              (is_best ? "its best step, " : "step ") + std::to_string(step) +
-              (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
-              has_those(complete) + namesake);
+                  (is_best ? "its best step, " : "step ") + std::to_string(step) +
+                  (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
+                  has_those(complete) + namesake,
+              is_best ? ExitCode::failed : ExitCode::bad_recipe);
 }
 
 }  // namespace
