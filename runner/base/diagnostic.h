@@ -15,8 +15,12 @@ namespace exprun {
 
 // A recipe, a parent, or one override ("<override 2>" with the text "optimizer.lr=abc").
 struct SourceFile {
+  // Overrides of a stored run, or of a command itself, are not the user's words of now.
+  enum class Kind { file, override_of_run, typed_override };
+
   std::string name;
   std::string text;
+  Kind kind = Kind::file;
 };
 
 // Lines and columns count from 1, columns and lengths in code points (a tab is one).

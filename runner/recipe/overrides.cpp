@@ -316,7 +316,7 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
   }
 }
 
-// 0 for a key that no override has set or removed.
+// By what set or removed a key last: a file or nothing, an override of the run, one that was typed.
 int newness(const Table& root, const std::string& path) {
   const Value* value = find_path(root, path);
   std::optional<SourceSpan> where;
@@ -329,9 +329,7 @@ int newness(const Table& root, const std::string& path) {
     if (table != nullptr) where = table->removed_at(last_part(path));
   }
   if (!where || !*where) return 0;
-  const std::string& name = where->file->name;
-  if (name.starts_with(kTypedOverride)) return 2;
-  return name.starts_with('<') && name.find(" override ") != name.npos;
+  return static_cast<int>(where->file->kind);
 }
 
 }  // namespace

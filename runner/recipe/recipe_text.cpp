@@ -170,16 +170,17 @@ bool take_extends(LoadedFile& loaded, Diagnostics& diagnostics) {
   return true;
 }
 
-std::shared_ptr<const SourceFile> numbered_file(const std::string& kind, size_t number,
-                                                const std::string& text) {
+std::shared_ptr<const SourceFile> numbered_file(
+    const std::string& words, size_t number, const std::string& text,
+    SourceFile::Kind kind = SourceFile::Kind::override_of_run) {
   return std::make_shared<SourceFile>(
-      SourceFile{"<" + kind + " " + std::to_string(number) + ">", text});
+      SourceFile{"<" + words + " " + std::to_string(number) + ">", text, kind});
 }
 
 }  // namespace
 
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text) {
-  return numbered_file("override", number, text);
+  return numbered_file("override", number, text, SourceFile::Kind::typed_override);
 }
 
 void RecipeText::type(const std::vector<std::string>& words) {

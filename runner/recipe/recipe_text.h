@@ -50,9 +50,6 @@ struct RecipeText {
   static RecipeText from_json(const std::string& json);  // throws Error
 };
 
-// What the name of a typed override begins with.
-inline constexpr std::string_view kTypedOverride = "<override ";
-
 // "<override 2>": the typed override with this number, from 1, as a text of its own.
 std::shared_ptr<const SourceFile> override_file(size_t number, const std::string& text);
 

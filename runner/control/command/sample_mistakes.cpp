@@ -65,7 +65,7 @@ SourceSpan as_typed(const SourceSpan& where, const TypedSample& typed) {
   for (size_t i = 0; i < typed.settings.size(); ++i)
     if (where.file->name == override_file(i + 1, "")->name)
       return in_setting(where, i + 1, typed.settings[i]);
-  const bool is_typed = where.file->name.starts_with(kTypedOverride);
+  const bool is_typed = where.file->kind == SourceFile::Kind::typed_override;
   if (!typed.prompts.empty() && !is_typed && where.file->text.starts_with(kAsPrompt))
     return typed.prompts.front().where;
   return where;

@@ -31,7 +31,7 @@ Value shown_value(const ResolvedRecipe& recipe, const std::string& path, const S
   if (!shown.sweep || value.origin != Origin::command_line) return value;
   const Trial& trial = shown.sweep->trials.front();
   value.where = at_axes({{value.where, "", ""}}, trial.point, trial.text).front().where;
-  if (!value.where.file->name.starts_with(kTypedOverride)) value.origin = Origin::file;
+  if (value.where.file->kind != SourceFile::Kind::typed_override) value.origin = Origin::file;
   return value;
 }
 

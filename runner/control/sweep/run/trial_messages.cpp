@@ -46,7 +46,7 @@ std::string by_change(const std::string& why, const Trial& trial) {
   constexpr std::string_view kError = ": error: ";
   const size_t message = why.find(kError);
   for (const auto& source : trial.text.sources())
-    if (message != why.npos && source->name.starts_with(kTypedOverride) &&
+    if (message != why.npos && source->kind == SourceFile::Kind::typed_override &&
         why.starts_with(source->name + ':'))
       return source->text + ": " + why.substr(message + kError.size());
   return why;
