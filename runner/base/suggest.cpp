@@ -63,10 +63,11 @@ constexpr Pair kTables[] = {
 };
 
 constexpr Pair kValues[] = {
-    {"gpu", "cuda"},          {"half", "fp16"},    {"float", "fp32"},       {"single", "fp32"},
-    {"rope", "rotary"},       {"min", "minimize"}, {"max", "maximize"},     {"jsonl", "json_lines"},
-    {"ndjson", "json_lines"}, {"txt", "text"},     {"bin", "token_shards"}, {"chat", "instruction"},
-    {"sft", "instruction"},
+    {"gpu", "cuda"},        {"half", "fp16"},        {"float", "fp32"},
+    {"single", "fp32"},     {"rope", "rotary"},      {"min", "minimize"},
+    {"max", "maximize"},    {"jsonl", "json_lines"}, {"ndjson", "json_lines"},
+    {"txt", "text"},        {"bin", "token_shards"}, {"chat", "instruction"},
+    {"sft", "instruction"}, {"tiktoken", "gpt2"},
 };
 
 constexpr std::string_view kTraining[] = {"train", "run", "fit", "start"};
@@ -90,6 +91,9 @@ constexpr Pair kOptions[] = {
     {"-n", "--top"},
     {"-n", "--lines"},
     {"--tail", "--lines"},
+    {"--last", "--limit"},
+    {"--last", "--top"},
+    {"--last", "--lines"},
     {"--filter", "--where"},
     {"--order-by", "--sort"},
     {"--parallel", "--jobs"},
@@ -116,6 +120,7 @@ constexpr Pair kOptionNotes[] = {
     {"--config-name", "; give the recipe without an option before it"},
     {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
     {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
+    {"--sweep", "; `exprun sweep RECIPE key=a,b` runs several"},
 };
 
 // Models that are a choice of keys here.
@@ -125,6 +130,26 @@ constexpr std::string_view kArchitectures[] = {
 
 // Formats of records, which are no type of their own either.
 constexpr std::string_view kRecords[] = {"json", "jsonl", "json_lines", "ndjson"};
+
+// Parts of other tools' schedules with a warmup.
+constexpr Pair kSchedules[] = {{"constant", "constant"},
+                               {"linear", "linear"},
+                               {"inverse_sqrt", "inverse_sqrt"},
+                               {"stable", "wsd"}};
+
+// They put the warmup into the name: "linear_warmup_cosine", "cosine_with_warmup". Here every
+// schedule has one.
+std::string note_on_warmup(std::string_view word) {
+  std::string rest(word);
+  const size_t warmup = rest.find("warmup");
+  if (warmup == rest.npos) return "";
+  const size_t rising = rest.find("linear_warmup_");
+  rest.erase(std::min(rising, warmup), rest.find('_', warmup) - std::min(rising, warmup));
+  std::string type = "cosine";
+  for (const Pair& part : kSchedules)
+    if (rest.find(part.theirs) != rest.npos) type = part.ours;
+  return "write \"" + type + "\" and schedule.warmup, such as \"100 steps\"";
+}
 
 constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"};
 
@@ -229,6 +254,7 @@ std::string type_note(std::string_view kind, std::string_view word) {
   if (kind == "model" && contains(kArchitectures, word))
     return "write \"gpt\" and keys such as position.type, norm.type and activation; `exprun new "
            "--from DIR` writes those of a HuggingFace folder";
+  if (kind == "schedule") return note_on_warmup(word);
   if (kind == "dataset" && contains(kRecords, word))
     return "write \"text\", which reads JSON records too: see dataset.format and dataset.template";
   return "";
@@ -279,8 +305,12 @@ bool is_bare_interval(std::string_view text) {
   for (const std::string_view between : {"..", ":"}) {
     const size_t at = text.find(between);
     if (at == text.npos) continue;
-    return parse_number<double>(trimmed(text.substr(0, at))) &&
-           parse_number<double>(trimmed(text.substr(at + between.size())));
+    std::string_view rest = text.substr(at + between.size());
+    if (const size_t step = between == ":" ? rest.find(':') : rest.npos; step != rest.npos) {
+      if (!parse_number<double>(trimmed(rest.substr(step + 1)))) return false;
+      rest = rest.substr(0, step);
+    }
+    return parse_number<double>(trimmed(text.substr(0, at))) && parse_number<double>(trimmed(rest));
   }
   const size_t dash = std::min(text.find('-', 1), text.size());  // no sign
   const auto first = parse_number<int64_t>(text.substr(0, dash));

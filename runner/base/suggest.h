@@ -62,7 +62,8 @@ bool has_word_for_type(std::string_view table, std::string_view key);
 // What "1k", "2.5M" and "10%" mean elsewhere, as TOML writes it.
 std::optional<std::string> number_meant(std::string_view text);
 
-// "0..3", "0:3" or, of whole numbers, "0-3": two numbers, but not which between them.
+// "0..3", "0:3" or, of whole numbers, "0-3": two numbers, but not which between them; "0:3:1" too,
+// which other languages read in different ways.
 bool is_bare_interval(std::string_view text);
 
 // The function of another tool's sweep that `text` calls: "loguniform" of "loguniform(1e-4,1e-2)"

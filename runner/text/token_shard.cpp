@@ -9,9 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/utf8.h"
 
 namespace exprun {
 namespace {
@@ -130,6 +133,28 @@ Header read_header(int fd, const fs::path& file) {
   return header;
 }
 
+// Tokens of 16 bits are no text that is longer than a few words.
+bool looks_like_text(int fd, const fs::path& file) {
+  constexpr size_t kEnough = 64, kLookedAt = 4096;
+  char bytes[kLookedAt];
+  const ssize_t count = ::pread(fd, bytes, sizeof bytes, 0);
+  if (count < 0) throw file_error("read", file);
+  const std::string_view begin(bytes, static_cast<size_t>(count));
+  const auto invalid = first_invalid_byte(begin);
+  constexpr size_t kTorn = 3;  // of the last character
+  const bool is_utf8 = !invalid || (begin.size() == kLookedAt && *invalid + kTorn >= begin.size());
+  return begin.size() >= kEnough && is_utf8 && std::none_of(begin.begin(), begin.end(), [](char c) {
+           return c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t';
+         });
+}
+
+void refuse_text(int fd, const fs::path& file) {
+  if (looks_like_text(fd, file))
+    throw Error("data: '" + file.string() +
+                "' is text, not tokens; a recipe reads it with dataset.type = \"text\" and its "
+                "path in dataset.path, and `exprun data prepare RECIPE` makes tokens of it");
+}
+
 const ShardKind& checked_kind(const Header& header, const fs::path& file) {
   const ShardKind* kind = kind_of(header[0]);
   if (!kind)
@@ -159,6 +184,7 @@ TokenShard inspect_raw(int fd, int64_t size, const fs::path& file) {
   const Header header = read_header(fd, file);
   if (kind_of(header[0]))
     throw shard_error(file, "begins with a shard's header; write format = \"auto\"");
+  refuse_text(fd, file);
   if (size % kNarrow != 0)
     throw shard_error(file, "has an odd number of bytes (" + std::to_string(size) +
                                 "), so it does not contain only uint16 tokens");
@@ -177,11 +203,18 @@ bool begins_as_shard(const fs::path& file) {
   return is_shard_magic(read_header(fd.get(), file)[0]);
 }
 
+bool begins_as_text(const fs::path& file) {
+  const UniqueFd fd = opened(file);
+  size_of(fd.get(), file);
+  return looks_like_text(fd.get(), file);
+}
+
 TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
   const UniqueFd fd = opened(file);
   const int64_t size = size_of(fd.get(), file);
   if (format == ShardFormat::raw_uint16) return inspect_raw(fd.get(), size, file);
   const Header header = read_header(fd.get(), file);
+  if (!is_shard_magic(header[0])) refuse_text(fd.get(), file);
   if (size < kHeaderBytes)
     throw shard_error(file,
                       "has " + std::to_string(size) +

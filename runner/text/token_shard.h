@@ -100,13 +100,16 @@ inline constexpr int64_t kMostNarrowTokens = 65536;   // ids that fit
 bool is_shard_magic(int32_t magic);
 bool begins_as_shard(const std::filesystem::path& file);  // throws Error
 
+// Whether it is UTF-8 from its beginning, as tokens are not. Throws Error.
+bool begins_as_text(const std::filesystem::path& file);
+
 // How many bytes a token of such a vocabulary takes in what we write.
 inline int64_t token_bytes_for(int64_t vocab_size) {
   return vocab_size > kMostNarrowTokens ? 4 : 2;
 }
 
-// Reads the header and compares it with the size of the file. Throws Error: a wrong magic or
-// version, a truncated or over-long file, an odd size.
+// Reads the header and compares it with the size of the file. Throws Error: a text, a wrong magic
+// or version, a truncated or over-long file, an odd size.
 TokenShard inspect_shard(const std::filesystem::path& file, ShardFormat format);
 
 // Writes one shard with a header, piece by piece, buffered. Without finish() the file is no valid

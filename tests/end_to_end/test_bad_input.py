@@ -243,7 +243,7 @@ or remove MANIFEST.json if the change is meant
         result = self.finish(process)
         self.assertEqual(result.code, 1, result.err)
         self.assertRegex(result.err, rf"error: token shard: '{tokens}' is damaged: its token \d+ is 65535, and the vocabulary has \d+ tokens; "
-                         rf"`exprun data verify {tokens}` checks the file, and exprun resume {restored}\n")
+                         rf"`exprun data verify {tokens}` checks the file, and `exprun resume RUN` {restored}\n")
         self.assertEqual(self.state(), "failed")
         self.assertIn("has other content than the manifest says", self.exprun("data", "verify", tokens, code=1).out)
         return tokens, before

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import shutil
+import struct
 import sqlite3
 import tomllib
 import unittest
@@ -413,6 +414,21 @@ class New(ExprunTest):
                 for line in lines:
                     self.assertIn("\n" + line, (self.folder / f"{name}.toml").read_text())
                 self.assertIn(f"{name}.toml: no mistakes\n", self.exprun("check", f"{name}.toml").out)
+
+    def test_tokens_without_a_header_are_told_from_shards_and_from_text(self):
+        (self.folder / "nano").mkdir()
+        for name, count in ("train", 4000), ("val", 1000):
+            (self.folder / f"nano/{name}.bin").write_bytes(struct.pack(f"<{count}H", *(n * 7919 % 50257 for n in range(count))))
+        for path in "nano/train.bin", "nano":
+            self.exprun("new", "mine", "--data", "token_shards", "--path", path)
+            table = (self.folder / "mine.toml").read_text()
+            for line in 'train = "nano/train.bin" ', 'validation = "nano/val.bin" ', 'format = "raw_uint16" ':
+                self.assertIn("\n" + line, table)
+            self.assertIn("mine.toml: no mistakes\n", self.exprun("check", "mine.toml").out)
+            (self.folder / "mine.toml").unlink()
+        self.assertEqual(self.exprun("new", "mine", "--data", "token_shards", "--path", "text.txt", code=2).err,
+                         "exprun: error: new: 'text.txt' is text, not tokens; write --data text\n")
+        self.assertFalse((self.folder / "mine.toml").exists())
 
     def test_what_is_commented_out_is_the_default(self):
         self.exprun("new", "mine", "--path", "text.txt")

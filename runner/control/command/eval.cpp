@@ -209,21 +209,20 @@ int run_eval(const Words& words, const Globals& globals) {
         "(exprun schema evaluation lists them)",
         ExitCode::bad_recipe);
   if (weights.run()) located.data = restore_validation(*weights.run(), globals.store, recipe);
-  auto results = evaluate(located);
-  if (!results) return static_cast<int>(ExitCode::bad_recipe);
-  warn_of_what_is_no_number(*results);
+  auto [exit_code, results] = evaluate(located);
+  if (exit_code != 0) return exit_code;
+  warn_of_what_is_no_number(results);
   if (weights.run()) {
     try {
       Store store = open_store_to_change(globals.store);
       const ResolvedRecipe own = resolve(weights.recipe({}));
-      record_evaluations(store, *weights.run(), {own, recipe, name}, *results);
+      record_evaluations(store, *weights.run(), {own, recipe, name}, results);
     } catch (const Error& error) {
       log_warning(std::string("eval: the results were not recorded: ") + error.what());
     }
   }
-  results->erase("problems");
-  json ? print(results->dump() + "\n")
-       : print_foreign(as_text(*results, weights.run().has_value()));
+  results.erase("problems");
+  json ? print(results.dump() + "\n") : print_foreign(as_text(results, weights.run().has_value()));
   return 0;
 }
 

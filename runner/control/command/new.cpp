@@ -22,6 +22,7 @@
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
 #include "recipe/toml/write.h"
+#include "text/token_shard.h"
 
 namespace exprun {
 namespace {
@@ -165,6 +166,37 @@ void say_what_is_taken(const std::string& folder, const StarterRequest& request)
              " files in '" + folder + "': " + toml_of_patterns(request.path));
 }
 
+// "data/val.bin" beside "data/train.bin", as nanoGPT and llm.c name them; nothing where there is
+// none.
+Words validation_beside(const std::string& train) {
+  constexpr std::string_view kTrain = "train";
+  const size_t at = train.rfind(kTrain);
+  if (at == train.npos || at < train.rfind('/') + 1) return {};
+  for (const char* name : {"val", "validation"}) {
+    std::string other = train;
+    other.replace(at, kTrain.size(), name);
+    if (is_there(Value(other, {}, Origin::default_value))) return {other};
+  }
+  return {};
+}
+
+void refuse_text_as_tokens(const std::vector<Source>& sources) {
+  for (const Source& source : sources)
+    if (!begins_as_shard(source.file) && begins_as_text(source.file))
+      throw Error("new: '" + source.file.string() + "' is text, not tokens; write --data text",
+                  ExitCode::bad_recipe);
+}
+
+// Whether all files are as nanoGPT writes them: tokens, and no header that says so.
+bool are_bare_tokens(const std::vector<Source>& sources) try {
+  return std::ranges::all_of(sources, [](const Source& source) {
+    return !begins_as_shard(source.file) &&
+           inspect_shard(source.file, ShardFormat::raw_uint16).tokens > 0;
+  });
+} catch (const Error&) {  // checking the recipe says why
+  return false;
+}
+
 // A folder is no source: the files in it are.
 void name_data(const std::string& path, StarterRequest& request) {
   if (path.empty()) return;
@@ -180,6 +212,11 @@ void name_data(const std::string& path, StarterRequest& request) {
   if (is_made_of_text(request.data) && !request.path.empty()) say_what_is_taken(path, request);
   if (request.path.empty()) request.path = {path};
   request.bytes = bytes_of(request.path);
+  if (request.data != kTokenShards || !request.bytes) return;
+  if (request.validation.empty()) request.validation = validation_beside(path);
+  const std::vector<Source> sources = sources_at(request.path);
+  refuse_text_as_tokens(sources);
+  request.are_bare_tokens = are_bare_tokens(sources);
 }
 
 Offer types_of(const char* kind) {
@@ -191,7 +228,7 @@ Offer types_of(const char* kind) {
 int run_new(const Words& words, const Globals&) {
   std::string name = "experiment";
   std::string path;
-  StarterRequest request{"gpt", "text", {}, {}, "", {}, {}, {}, ""};
+  StarterRequest request{"gpt", "text", {}, {}, "", {}, {}, {}, "", false};
   Arguments arguments("new [NAME]",
                       "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")

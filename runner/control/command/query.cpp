@@ -94,7 +94,8 @@ int run_query(const Words& words, const Globals& globals) {
   Arguments arguments("query SQL", "Queries the store with SQL, read-only.");
   arguments.word("SQL", sql, "a query; store/FORMAT.md describes the tables");
   format.declare(arguments);
-  arguments.exit_codes(kFindsRuns)
+  arguments.advice_on_more_words("put the query in quotes, or the shell splits it and expands '*'")
+      .exit_codes(kFindsRuns)
       .example("exprun query \"SELECT name, state FROM runs\"", "plain columns")
       .example("exprun query \"SELECT * FROM runs\" --json", "for a script");
   if (!arguments.parse(words)) return 0;

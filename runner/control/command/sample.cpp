@@ -186,10 +186,6 @@ bool has_waiting_input() {
   return S_ISFIFO(status.st_mode) && ::ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-int code_of(bool accepted) {
-  return accepted ? 0 : static_cast<int>(ExitCode::bad_recipe);
-}
-
 int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
   TextPrinter printer(source.is_interactive());
   if (source.is_interactive())
@@ -212,7 +208,7 @@ int print_texts(const EvaluatedWeights& weights, PromptSource& source) {
     if (!source.is_interactive()) throw Error("sample: " + weights.name + ", " + why);
     log_warning("sample: " + why);
   };
-  return code_of(sample(weights, terminal));
+  return sample(weights, terminal);
 }
 
 // An array of objects: the prompt as the model got it, the text after it, and why it ended.
@@ -233,9 +229,9 @@ int print_texts_as_json(const EvaluatedWeights& weights, PromptSource& source) {
   terminal.problem = [&](const std::string& why) {
     throw Error("sample: " + weights.name + ", " + why);
   };
-  const bool accepted = sample(weights, terminal);
-  if (accepted) print(to_json(table));
-  return code_of(accepted);
+  const int exit_code = sample(weights, terminal);
+  if (exit_code == 0) print(to_json(table));
+  return exit_code;
 }
 
 bool is_bare(const std::string& word) {

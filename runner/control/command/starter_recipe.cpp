@@ -110,6 +110,7 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
       {key, toml_of_patterns(request.path.empty() ? Words{kTextEverywhere} : request.path)}};
   if (!request.validation.empty())
     given.emplace("validation", toml_of_patterns(request.validation));
+  if (request.are_bare_tokens) given.emplace("format", "\"raw_uint16\"");
   if (request.prepared) given.emplace("tokenizer", "\"prepared\"");
   if (request.from.empty() || request.prepared) return given;
   given.merge(tokenizer_given(request.from));

@@ -21,7 +21,8 @@ struct StarterRequest {
   std::optional<PreparedData> prepared;   // what `exprun data prepare --out` made, at the path
   std::optional<int64_t> bytes;           // of the data, if they are there
   std::optional<int64_t> context_length;  // that the data ask for; else the model's example
-  std::string schema;  // path of recipe.schema.json from the recipe; empty leaves it out
+  std::string schema;            // path of recipe.schema.json from the recipe; empty leaves it out
+  bool are_bare_tokens = false;  // token shards without a header
 };
 
 // Throws Error (wrong usage) for a type that there is not, and for data that need a path.

@@ -175,20 +175,22 @@ ordered_json request(const EvaluatedWeights& weights) {
       {"data", weights.data ? parse_json<ordered_json>(weights.data->to_json()) : ordered_json()}};
 }
 
-bool is_refusal(int status) {
-  return status == static_cast<int>(ExitCode::bad_recipe);
+// Throws Error for a trainer that could not say why it ended.
+void require_own_end(const std::string& what, int status) {
+  if (status >= 128)
+    throw Error(what + ": exprun-trainer was ended by signal " + std::to_string(status - 128));
 }
 
 }  // namespace
 
-std::optional<ordered_json> evaluate(const EvaluatedWeights& weights) {
+EvaluationAnswer evaluate(const EvaluatedWeights& weights) {
   const Captured captured =
       asked_trainer(words_for("--evaluate", weights), json_text(request(weights)));
-  if (is_refusal(captured.status)) return std::nullopt;
+  require_own_end("evaluate", captured.status);
+  if (captured.status != 0) return {captured.status};
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
-  if (captured.status != 0 || !results.is_object())
-    throw Error("evaluate: exprun-trainer ended with exit code " + std::to_string(captured.status));
-  return results;
+  if (!results.is_object()) throw Error("evaluate: exprun-trainer has printed no results");
+  return {0, std::move(results)};
 }
 
 namespace {
@@ -204,7 +206,7 @@ void on_interrupt(int signal) {
 
 }  // namespace
 
-bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
+int sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   if (terminal.is_interactive) std::signal(SIGINT, on_interrupt);
   PipedChild trainer(words_for("--sample", weights), trainer_environment());
   ordered_json asked = request(weights);
@@ -233,10 +235,8 @@ bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
     a_text_is_written = 0;
   }
   const int status = trainer.finish();
-  if (is_refusal(status)) return false;
-  if (status != 0)
-    throw Error("sample: exprun-trainer ended with exit code " + std::to_string(status));
-  return true;
+  require_own_end("sample", status);
+  return status;
 }
 
 ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,

@@ -85,9 +85,12 @@ struct EvaluatedWeights {
 };
 
 // All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:
-// text}, "problems": {evaluation: why there is no text}}. Nothing if the trainer refused the
-// recipe: its diagnostics are on standard error already. Throws Error.
-std::optional<nlohmann::ordered_json> evaluate(const EvaluatedWeights& weights);
+// text}, "problems": {evaluation: why there is no text}}. Throws Error.
+struct EvaluationAnswer {
+  int exit_code = 0;  // of a trainer that failed: why is on standard error already
+  nlohmann::ordered_json results = nullptr;
+};
+EvaluationAnswer evaluate(const EvaluatedWeights& weights);
 
 // Whoever asks for texts, and sees them being written.
 struct SampleTerminal {
@@ -100,9 +103,9 @@ struct SampleTerminal {
   bool shows_progress = false;  // on standard error, where nobody sees the texts being written
 };
 
-// Texts by [evaluation.sample], its `samples` for each prompt. False if the trainer refused the
-// recipe. Throws Error.
-bool sample(const EvaluatedWeights& weights, const SampleTerminal& terminal);
+// Texts by [evaluation.sample], its `samples` for each prompt. Returns the exit code: of a trainer
+// that failed, why is on standard error already. Throws Error.
+int sample(const EvaluatedWeights& weights, const SampleTerminal& terminal);
 
 // The weights of a checkpoint, written into a folder as engine/weights/export.h says: {"step",
 // "tensors", "files"}. `model_type` is empty for exprun's own names. Throws Error.

@@ -31,7 +31,13 @@ constexpr const char* kResume =
     "the same command continues a run that was interrupted, and `exprun resume RUN` any other";
 constexpr const char* kExtends = "a recipe names its parent: extends = \"base.toml\"";
 
+constexpr const char* kInitialStep =
+    "init_from itself names the checkpoint: runs/RUN/checkpoints/step_..., RUN for its newest one, "
+    "or @best for the best of all runs";
+
 constexpr KeySynonym kKeys[] = {
+    {"init_from.step", "", kInitialStep},
+    {"model.init_from.step", "", kInitialStep},
     {"batch_size", "batch.sequences", kGlobal},
     {"global_batch_size", "batch.sequences", kGlobal},
     {"train_batch_size", "batch.sequences", kGlobal},

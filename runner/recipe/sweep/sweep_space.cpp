@@ -315,8 +315,7 @@ std::optional<Diagnostic> unlisted(const SweepAxis& axis, const Table& root,
   if (takes_number && is_bare_interval(value))
     return Diagnostic{change.value,
                       "'" + value + "' does not say which values between its ends to try",
-                      "write range(start,stop) for whole numbers or linspace(low,high,n) for n "
-                      "values; for a random search, interval(low,high) or log:low..high"};
+                      instead_of_bare_interval(value)};
   return std::nullopt;
 }
 

@@ -338,6 +338,21 @@ SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place
   return {parse_list(split_list(text, 0, text.size()), all, place), {}};
 }
 
+std::string instead_of_bare_interval(const std::string& text) {
+  const size_t stop = text.find(':'), step = text.find(':', stop + 1);  // npos + 1 is 0
+  if (stop != text.npos && step != text.npos) {
+    const auto first = parse_number<int64_t>(text.substr(0, stop));
+    const auto last = parse_number<int64_t>(text.substr(stop + 1, step - stop - 1));
+    const auto by = parse_number<int64_t>(text.substr(step + 1));
+    if (first && last && by && *by > 0 && *first < *last && *last < INT64_MAX)
+      return "write range(" + std::to_string(*first) + "," + std::to_string(*last + 1) +
+             (*by == 1 ? "" : "," + std::to_string(*by)) + ") if " + std::to_string(*last) +
+             " is to be tried too";
+  }
+  return "write range(start,stop) for whole numbers or linspace(low,high,n) for n values; for a "
+         "random search, interval(low,high) or log:low..high";
+}
+
 std::string rounded_text(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);

@@ -59,8 +59,8 @@ Error damaged_shard(const Pipeline& pipeline, const TokenPlace& place) {
                ", and the vocabulary has " + std::to_string(*pipeline.token_limit) +
                " tokens; `exprun data verify " + shell_quoted(place.file) + "` checks the file" +
                (!pipeline.train_state.optimizers ? ""
-                : is_restored ? ", and exprun resume prepares it again and continues"
-                              : ", and exprun resume continues once it is as it was"));
+                : is_restored ? ", and `exprun resume RUN` prepares it again and continues"
+                              : ", and `exprun resume RUN` continues once it is as it was"));
 }
 
 void add_evaluations(Pipeline& pipeline, const ResolvedRecipe& recipe) {

@@ -127,7 +127,7 @@ TEST_CASE("pipeline: a token outside of the vocabulary points at the recipe") {
   run.data.described_vocab_size = 50;  // the recipe is right, then
   CHECK(said() == "token shard: '" + file + "' is damaged: its token " + index + " is " + id +
                       ", and the vocabulary has 50 tokens; `exprun data verify " + file +
-                      "` checks the file, and exprun resume continues once it is as it was");
+                      "` checks the file, and `exprun resume RUN` continues once it is as it was");
 }
 
 TEST_CASE("pipeline: a seed fixes the parameters, whatever their order") {

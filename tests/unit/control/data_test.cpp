@@ -442,14 +442,14 @@ TEST_CASE("data: shards are named where they lie, and known by what they hold") 
 
 TEST_CASE("data: a file that is no shard is an error at the path that named it") {
   const TemporaryFolder folder;
-  const std::string file = folder.write("a.bin", std::string(2048, 'x')).string();
+  const std::string file = folder.write("a.bin", std::string(2048, '\x81')).string();
   const auto recipe = recipe_with("type = \"token_shards\"\ntrain = \"" + file + "\"\n");
-  CHECK(complaint(recipe, "") == "test.toml:15:9: error: token shard: '" + file +
-                                     "' begins with 2021161080, not with a shard's magic 20240520, "
-                                     "20250211 or 20240801; if it contains "
-                                     "only tokens, write format = \"raw_uint16\"\n    train = \"" +
-                                     file + "\"\n            " + std::string(file.size() + 2, '^') +
-                                     "\n");
+  CHECK(complaint(recipe, "") ==
+        "test.toml:15:9: error: token shard: '" + file +
+            "' begins with -2122219135, not with a shard's magic 20240520, "
+            "20250211 or 20240801; if it contains "
+            "only tokens, write format = \"raw_uint16\"\n    train = \"" +
+            file + "\"\n            " + std::string(file.size() + 2, '^') + "\n");
   const auto raw =
       recipe_with("type = \"token_shards\"\nformat = \"raw_uint16\"\ntrain = \"" + file + "\"\n");
   CHECK(prepare_data(raw, "", "").train[0].tokens == 1024);

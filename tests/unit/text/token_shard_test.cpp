@@ -146,6 +146,24 @@ TEST_CASE("token shard: a bare file has whole tokens and no header") {
         "begins with a shard's header; write format = \"auto\"");
 }
 
+TEST_CASE("token shard: a text is told from tokens, whatever the format says") {
+  const TemporaryFolder folder;
+  const std::string line = "die See, die offene See: so weit, so schön, daß man erschrickt\n";
+  for (const std::string& text : {line + line, std::string(4095, 's') + "ä" + line}) {
+    const auto file = folder.write("a.bin", text);
+    for (const ShardFormat format : {ShardFormat::with_header, ShardFormat::raw_uint16})
+      CHECK_THROWS_WITH_AS(
+          inspect_shard(file, format),
+          ("data: '" + file.string() +
+           "' is text, not tokens; a recipe reads it with dataset.type = \"text\" and its path in "
+           "dataset.path, and `exprun data prepare RECIPE` makes tokens of it")
+              .c_str(),
+          Error);
+  }
+  const auto tokens = folder.write("b.bin", line + '\0' + line + '\0');  // the id 10 has one
+  CHECK(inspect_shard(tokens, ShardFormat::raw_uint16).tokens > 0);
+}
+
 TEST_CASE("token shard: a missing file and a folder are named") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH_AS(

@@ -280,6 +280,10 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();  // "--nnodes: 1 required TEXT missing"
     impl_->refuse(what.substr(0, what.find(':')) + " needs a value");
+  } catch (const CLI::ConversionError& error) {  // only flags are converted
+    const std::string what = error.what();       // "Could not convert: --json = x"
+    const size_t name = what.find('-');
+    impl_->refuse(what.substr(name, what.find(' ', name) - name) + " takes no value");
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }

@@ -94,6 +94,18 @@ std::optional<std::string> condition_for(const std::string& word, const std::str
   return "--where " + shell_quoted(name + "=" + value);
 }
 
+// For an option that names a file where the command prints what would go into it.
+std::string advice_on_output(const std::string& word, const std::string& option,
+                             const std::string& next, const std::vector<std::string>& options) {
+  const auto has = [&](const char* known) {
+    return std::ranges::find(options, known) != options.end();
+  };
+  if ((!has("--csv") && !has("--json")) || has("--out") || has("--to")) return "";
+  if (option != "-o" && option != "--output" && option != "--out") return "";
+  const std::string file = word == option ? next : word.substr(option.size() + 1);
+  return "; what is printed goes to a file with > " + (file.empty() ? "FILE" : shell_quoted(file));
+}
+
 }  // namespace
 
 std::optional<std::string> sampling_change(std::string key, const std::string& value,
@@ -133,6 +145,10 @@ std::string advice_on_option(const std::string& word, const std::string& next,
         return command == "eval"
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
+    if (option == "--all" && usage.find("RUN...") != std::string::npos)
+      return "; to name all runs, write '*' in quotes";
+    if (const std::string advice = advice_on_output(word, option, next, options); !advice.empty())
+      return advice;
     if (const auto condition = condition_for(word, option, next, options))
       return "; did you mean " + *condition + "?";
     near = nearest(option, options);

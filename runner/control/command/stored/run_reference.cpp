@@ -94,6 +94,13 @@ std::string advice_on_output(const std::string& reference) {
   return "";
 }
 
+// For a series, which other tools take as a word of its own.
+std::string advice_on_series(const Store& store, const std::string& reference) {
+  return std::ranges::count(store.series_names(), reference) == 0
+             ? ""
+             : "; it is a series: write --metric " + shell_quoted(reference);
+}
+
 // Throws in place of `error` where there is no such run and its path tells more.
 void advise_on_path(const Error& error, const Store& store, const StoreFolder& folder,
                     const std::string& reference) {
@@ -270,7 +277,7 @@ std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
     try {
       return runs_meant(store, folder, reference, among);
     } catch (const Error& error) {
-      const std::string advice = advice_on_output(reference);
+      const std::string advice = advice_on_series(store, reference) + advice_on_output(reference);
       if (error.code() != ExitCode::no_such_run || advice.empty()) throw;
       throw no_run(store, reference, advice);
     }

@@ -7,7 +7,6 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
-#include "base/utf8.h"
 #include "text/bpe/bpe_vocabulary.h"
 
 namespace exprun {
@@ -22,21 +21,6 @@ std::string format_name(const fs::path& file) {
   if (magic == kShardMagic) return "llm.c uint16 (magic 20240520)";
   if (magic == kWideShardMagic) return "llm.c uint32 (magic 20240801)";
   return "DDP-BASEMODEL-TRAIN uint16 (magic 20250211)";
-}
-
-// Tokens of 16 bits are no text that is longer than a few words.
-bool looks_like_text(const fs::path& file) {
-  constexpr size_t kEnough = 64, kLookedAt = 4096;
-  const MappedFile mapped(file);
-  const std::string_view all{reinterpret_cast<const char*>(mapped.bytes().data()),
-                             mapped.bytes().size()};
-  const std::string_view begin = all.substr(0, kLookedAt);
-  const auto invalid = first_invalid_byte(begin);
-  constexpr size_t kTorn = 3;  // of the last character
-  const bool is_utf8 = !invalid || (all.size() > kLookedAt && *invalid + kTorn >= begin.size());
-  return begin.size() >= kEnough && is_utf8 && std::none_of(begin.begin(), begin.end(), [](char c) {
-           return c >= 0 && c < ' ' && c != '\n' && c != '\r' && c != '\t';
-         });
 }
 
 const std::byte* tokens_in(const MappedFile& file, const TokenShard& shard) {
@@ -75,11 +59,6 @@ int64_t largest(const std::byte* bytes, int64_t count) {
 }  // namespace
 
 KnownShard recognise_shard(const fs::path& file) {
-  if (!begins_as_shard(file) && looks_like_text(file))
-    throw Error(
-        "data: '" + file.string() +
-        "' is text, not tokens; a recipe with dataset.type = \"text\" reads it, and `exprun "
-        "data prepare RECIPE` makes tokens of it");
   if (!begins_as_shard(file))
     return {inspect_shard(file, ShardFormat::raw_uint16), "raw uint16, no header (nanoGPT)"};
   const TokenShard shard = inspect_shard(file, ShardFormat::with_header);
