@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,8 @@ class Store {
   // The series of that name of every run that has it.
   std::map<int64_t, SeriesRow> series_by_run(const std::string& name) const;
   std::vector<std::string> series_names() const;  // of all runs, each once
+  // The runs whose series of that name has this infinite value, which its extremes leave out.
+  std::set<int64_t> runs_with_infinity(const std::string& name, double infinity) const;
   // The live values of that series at a step, by run.
   std::map<int64_t, double> values_at(const std::string& name, int64_t step) const;
   // At most `most` live values of a series, the first and the last among them, at about equal

@@ -135,6 +135,18 @@ std::map<int64_t, SeriesRow> Store::series_by_run(const std::string& name) const
   });
 }
 
+std::set<int64_t> Store::runs_with_infinity(const std::string& name, double infinity) const {
+  return connection_->guarded("read", [&] {
+    const auto runs =
+        Query(*connection_,
+              "SELECT s.run FROM series AS s WHERE s.name = ?1 AND s.non_finite > 0 AND EXISTS "
+              "(SELECT 1 FROM metric AS m WHERE m.series = s.id AND m.value = ?2)",
+              name, infinity)
+            .integers();
+    return std::set<int64_t>(runs.begin(), runs.end());
+  });
+}
+
 std::vector<std::string> Store::series_names() const {
   return connection_->guarded("read", [&] {
     return Query(*connection_, "SELECT DISTINCT name FROM series ORDER BY name").texts();

@@ -115,6 +115,11 @@ class Housekeeping(ExprunTest):
         self.assertGreater(everything["environment"]["memory_bytes"], 0)
         self.assertEqual(everything["libraries"]["libtorch"].split("+")[0], "2.11.0")
         self.assertIn("finished", self.exprun("show", "@last", "--attempts").out)
+        self.change_store("UPDATE attempt SET message = 'no space is left on the device, and so on ' || hex(zeroblob(50))")
+        for columns in 60, 80:
+            table = self.at_terminal(columns, "show", "@last", "--attempts", colors=False).partition("exprun:")[0]
+            self.assertLessEqual(max(map(len, table.splitlines())), columns, table)
+            self.assertRegex(table, r"message.*\n.*  no space .*…")
 
     def test_what_a_killed_preparation_left_is_taken_by_gc(self):
         self.exprun("tiny.toml")

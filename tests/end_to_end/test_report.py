@@ -166,6 +166,14 @@ class Names(MadeRuns):
                 ("--group-by", "optimizer.groups.a.match"):
             self.assertIn("layers.39.*", self.exprun("report", *words).out, words)
 
+    def test_an_extreme_is_infinite_where_a_value_is(self):
+        for run, worst in ((1, math.inf), (2, -math.inf), (3, None)):
+            self.set_series(run, "val/loss", {100: 2.0, 200: worst, 300: 1.0})
+        rows = json.loads(self.exprun("report", "--metric", "val/loss:max", "--metric", "val/loss:min", "--sort", "id", "--json").out)
+        self.assertEqual([(row["val/loss:max"], row["val/loss:min"]) for row in rows], [("inf", 1.0), (2.0, "-inf"), (2.0, 1.0), (1.5, 0.5)])
+        self.assertEqual(self.exprun("ls", "--where", "max(val/loss) > 1e9", "--columns", "id", "--csv").out, "id\n1\n")
+        self.assertEqual(json.loads(self.exprun("ls", "--json", "--columns", "id,best val/loss", "--where", "id=1").out)[0]["val_loss_best"], 1.0)
+
     def test_an_unknown_name_is_answered_with_those_there_are(self):
         self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,
                          "--metric:1:1: error: no run has a series 'accuracy'\n    accuracy\n    ^^^^^^^^ "
@@ -342,7 +350,7 @@ class Report(ExprunTest):
         self.assertEqual(wide.count("\033[1;32m"), 3)
         table, _, said = narrow.partition("exprun: ")
         self.assertIn("  state", table)
-        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: val/loss \(--csv and --json have\s+them\)\n\Z")
+        self.assertRegex(said, r"\Aleft out, the terminal is too narrow: at step \(--csv and --json have\s+them\)\n\Z")
         self.assertNotIn("\033", self.exprun("report").out)
         self.assertRegex(self.exprun("report", "--sparkline", "--markdown").out, r" [▁▂▃▄▅▆▇█]{5} \|\n\Z")
 

@@ -151,6 +151,18 @@ class Run(ExprunTest):
         self.assertIn(different, self.exprun("sweep", *words, "lr=1e-2,2e-2").err)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(2,)])
 
+    def test_data_that_were_brought_back_are_those_of_the_run_on_them(self):
+        text = (self.folder / "text.txt").read_text()
+        self.exprun("tiny.toml", "steps=2")
+        first = self.run_folder().name
+        self.write("text.txt", text + "changed")
+        self.assertIn(f"differs from {first}: data: text.txt has changed since", self.exprun("tiny.toml", "steps=2", "--new").err)
+        self.write("text.txt", text)
+        shown = self.exprun("tiny.toml", "steps=2")
+        self.assertTrue(shown.out.startswith(f"{first}: finished\n"), shown.out)
+        self.assertEqual(shown.err, "exprun: nothing to do: this recipe has been run; --new runs it again\n")
+        self.assertIn(f"exprun: new run; differs from {first}: run.steps: 3 (was 2)\n", self.exprun("tiny.toml", "steps=3").err)
+
     def test_a_changed_recipe_is_a_new_run_that_says_what_differs(self):
         self.exprun("tiny.toml")
         result = self.exprun("tiny.toml", "lr=2e-2")

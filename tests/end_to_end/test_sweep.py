@@ -118,6 +118,17 @@ class Sweep(SweepCrashes):
         self.exprun("fork", trial, "run.steps=8")
         self.assertEqual(self.exprun("sweep", "show", "1").out, shown)
 
+    def test_a_run_that_a_sweep_took_up_is_forked_and_listed_in_the_order_of_trials(self):
+        self.exprun("tiny.toml", "steps=4", "lr=1e-3")
+        own = self.run_folder().name
+        self.exprun("sweep", "tiny.toml", "lr=2e-3,1e-3", "steps=4")
+        self.assertEqual(self.exprun("ls", "--sweep", "1", "--columns", "id", "--csv").out, "id\n2\n1\n")
+        said = self.exprun("resume", own, "run.steps=8", code=2).err
+        self.assertEqual(said, f"exprun: error: resume: {own} is also a trial of sweep 1, which compares it as it is\n"
+                               f"  `exprun fork {own} run.steps=8` starts a new run from here\n")
+        self.exprun(*re.search("`exprun ([^`]+)`", said)[1].split())
+        self.assertEqual(self.rows("SELECT steps, last_step, state FROM runs ORDER BY run DESC LIMIT 1"), [(8, 8, "finished")])
+
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",
                     "run.early_stop.min_delta=10.0")

@@ -82,7 +82,9 @@ int run_ls(const Words& words, const Globals& globals) {
   bool reverse = false;
   std::optional<int64_t> most;
   TableFormat format;
-  Arguments arguments("ls [NAME...]", "Lists runs with their states, newest first.");
+  Arguments arguments(
+      "ls [NAME...]",
+      "Lists runs with their states, newest first; those of a sweep in the order of its trials.");
   arguments.words("NAME...", references, std::string("only these runs: ") + kRunsHelp, offer::runs)
       .option("--sweep", "SWEEP", wanted.sweep,
               std::string("only the runs of this sweep: ") + kSweepHelp, offer::sweeps)

@@ -74,6 +74,35 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
               next_command(store, folder, run) + "\n  --new   starts another run");
 }
 
+// The run whose result is shown: where its data are not those that the recipe names now, the newest
+// finished one of the recipe that was trained on these, if there is one.
+RunRow run_on_data(const Store& store, const StoreFolder& folder, const RunRow& run,
+                   const ResolvedRecipe& resolved, const DataGlance& data) {
+  if (!has_other_data(data, run, folder)) return run;
+  for (RunRow& other : store.runs(run.name, resolved.hash()))
+    if (other.state == RunState::finished && other.origin == run.origin &&
+        other.data_fingerprint == *data.fingerprint)
+      return std::move(other);
+  return run;
+}
+
+// Of a finished run.
+void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
+                 const RunRow& newest) {
+  const DataGlance data = glance_at_data(resolved, folder.data());
+  const RunRow run = run_on_data(store, folder, newest, resolved, data);
+  // They are no part of what makes a recipe another: they are for the run that is there.
+  add_tags(store, run, resolved.section("run").get<Words>("tags"));
+  print(run_result(reported_run(store, run), shown_folder(folder, run.folder)));
+  if (has_other_data(data, run, folder))
+    log_warning(
+        "the data that the recipe names is not what this run was trained on; --new trains on it");
+  log_info(run.recipe_hash == resolved.hash()
+               ? "nothing to do: this recipe has been run; --new runs it again"
+               : "nothing to do: " + run.folder + ", the run of this recipe, was continued with " +
+                     changes_since(store, run, resolved) + "; --new trains the recipe as written");
+}
+
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
   switch (launched.decision) {
@@ -82,20 +111,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::refuse_ended:
       refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:
-      // They are no part of what makes a recipe another: they are for the run that is there.
-      add_tags(store, launched.run, resolved.section("run").get<Words>("tags"));
-      print(
-          run_result(reported_run(store, launched.run), shown_folder(folder, launched.run.folder)));
-      if (has_other_data(glance_at_data(resolved, folder.data()), launched.run, folder))
-        log_warning(
-            "the data that the recipe names is not what this run was trained on; --new trains on "
-            "it");
-      log_info(launched.run.recipe_hash == resolved.hash()
-                   ? "nothing to do: this recipe has been run; --new runs it again"
-                   : "nothing to do: " + launched.run.folder +
-                         ", the run of this recipe, was continued with " +
-                         changes_since(store, launched.run, resolved) +
-                         "; --new trains the recipe as written");
+      show_result(store, folder, resolved, launched.run);
       return {};
     case Decision::start_new:
     case Decision::continue_run:

@@ -17,11 +17,13 @@
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
+#include "control/command/line/table_format.h"
 #include "control/command/show_recipe.h"
 #include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/prepare.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/repeated_run.h"
 #include "control/launch/trainer_program.h"
 #include "control/report/plan.h"
 #include "control/report/run_details.h"
@@ -89,6 +91,12 @@ std::string resolved_toml_of(const Store& store, const RunRow& run, const StoreF
   return store.resolved_toml(run.id);
 }
 
+// Its recipe, run from a file, begins with new weights.
+std::string how_to_fork_again(const RunRow& run, const StoreFolder& folder) {
+  if (run.origin.empty()) return "";
+  return "this recipe as a file trains from step 0; " + how_to_train_again(folder, run.folder);
+}
+
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
   return {run,
           shown_folder(folder, run.folder),
@@ -101,7 +109,8 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.events(run.id),
           store.notes(run.id),
           resolved_toml_of(store, run, folder),
-          !store.attempt_text(run.id, run.attempt, "diff").empty()};
+          !store.attempt_text(run.id, run.attempt, "diff").empty(),
+          how_to_fork_again(run, folder)};
 }
 
 // As it was resolved then: another exprun's may have keys that this one does not know.
@@ -158,7 +167,7 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
   const auto [store, run] = run_called(reference, globals);
   if (options.diff) return print_code_diff(store, run);
   const RunDetails details = details_of(store, run, globals.store);
-  if (options.attempts) return print(to_plain(attempts_table(details.attempts), {}));
+  if (options.attempts) return print_plain(attempts_table(details.attempts), "--json has them");
   if (options.json) {
     auto json = details_as_json(details);
     json["hash"] = run.recipe_hash;

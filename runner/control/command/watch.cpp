@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <set>
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
@@ -19,6 +18,7 @@
 #include "control/report/plot/run_curves.h"
 #include "control/report/standard_output.h"
 #include "control/report/watch/dashboard.h"
+#include "control/report/watch/run_facts.h"
 
 namespace exprun {
 namespace {
@@ -30,8 +30,7 @@ constexpr milliseconds kInterval(1000);
 constexpr int kMostOfACore = 50;  // looking takes at most one part in so many of the time
 constexpr size_t kMostTrialCurves = 6;
 constexpr size_t kLogLines = 8;
-constexpr int64_t kRateOverMs = 60'000;
-constexpr DashboardSize kSizeWithoutTerminal{100, 40, false};
+constexpr DashboardSize kSizeWithoutTerminal{100, 40, false, false};
 
 struct AskedWatch {
   std::string what, sweep;
@@ -77,96 +76,6 @@ Watched watched(const Store& store, const StoreFolder& folder, const AskedWatch&
   }
 }
 
-const SeriesRow* named(const std::vector<SeriesRow>& series, const std::string& name) {
-  const auto found = std::find_if(series.begin(), series.end(), [&](const SeriesRow& each) {
-    return each.name == name && each.count > 0;
-  });
-  return found == series.end() ? nullptr : &*found;
-}
-
-// "0.001" rather than "0.001000"
-std::string short_number(double value) {
-  constexpr size_t kShort = 6;
-  const std::string text = shortest(value);
-  return text.size() <= kShort ? text : four_digits(value);
-}
-
-// "val/loss 2.403 (best 2.391 at step 200)"; of what is measured in training the newest value says
-// enough.
-std::string value_text(const SeriesRow& series, Goal goal) {
-  std::string text = series.name + ' ' + short_number(series.last);
-  if (goal == Goal::none || series.name.starts_with("train/") || series.count <= series.non_finite)
-    return text;
-  const bool highest = goal == Goal::highest;
-  return text + " (best " + four_digits(highest ? series.max : series.min) + " at step " +
-         std::to_string(highest ? series.max_step : series.min_step) + ')';
-}
-
-std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series, const Words& metrics,
-                                   const Criterion& criterion) {
-  std::vector<LinePart> parts;
-  Words names = metrics;
-  for (const char* name : {"train/loss", "val/loss"}) names.push_back(name);
-  names.push_back(criterion.series);
-  for (const char* name : {"lr", "grad_norm"}) names.push_back(name);
-  std::set<std::string> told;
-  for (const std::string& name : names)
-    if (const SeriesRow* const each = named(series, name); each && told.insert(name).second)
-      parts.push_back({value_text(*each, goal_of(name, criterion)), static_cast<int>(told.size())});
-  if (const SeriesRow* const rate = named(series, "tokens_per_s"))
-    parts.push_back({with_thousands(static_cast<int64_t>(rate->last)) + " tokens/s", 2});
-  return parts;
-}
-
-// "GPU 0: 98%, 60.1 GiB, 300 W, 65 °C"
-std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
-  const std::string name = "system/gpu" + std::to_string(gpu) + '/';
-  std::string text;
-  const auto add = [&](const char* what, const auto& write) {
-    if (const SeriesRow* const each = named(series, name + what))
-      text += (text.empty() ? "" : ", ") + write(each->last);
-  };
-  const auto rounded = [](const char* unit) {
-    return [unit](double value) { return fixed(value, 0) + unit; };
-  };
-  add("utilization_percent", rounded("%"));
-  add("memory_bytes", binary_bytes);
-  add("power_watts", rounded(" W"));
-  add("temperature_celsius", rounded(" °C"));
-  return text.empty() ? "" : "GPU " + std::to_string(gpu) + ": " + text;
-}
-
-std::vector<LinePart> system_facts(const std::vector<SeriesRow>& series) {
-  std::vector<LinePart> parts;
-  if (const SeriesRow* const cpu = named(series, "system/process_cpu_percent"))
-    parts.push_back({"CPU " + fixed(cpu->last, 0) + "%", 1});
-  if (const SeriesRow* const memory = named(series, "system/process_memory_bytes"))
-    parts.push_back({"memory " + binary_bytes(memory->last), 2});
-  if (const SeriesRow* const load = named(series, "system/load"))
-    parts.push_back({"load " + fixed(load->last, 1), 3});
-  if (const SeriesRow* const disk = named(series, "system/disk_free_bytes"))
-    parts.push_back({"disk free " + binary_bytes(disk->last), 4});
-  for (size_t gpu = 0;; ++gpu) {
-    const std::string text = gpu_text(series, gpu);
-    if (text.empty()) return parts;
-    parts.push_back({text, 5 + static_cast<int>(gpu)});
-  }
-}
-
-// By the pace of the last minute of this attempt; nothing before there is one.
-std::optional<double> seconds_left(const RunRow& run, const std::vector<MetricRow>& losses) {
-  if (run.state != RunState::running || losses.empty()) return std::nullopt;
-  const MetricRow& last = losses.back();
-  const auto begin = std::find_if(losses.begin(), losses.end(), [&](const MetricRow& row) {
-    return row.step > run.from_step && last.time_ms - row.time_ms <= kRateOverMs;
-  });
-  if (begin == losses.end() || begin->step >= last.step || begin->time_ms >= last.time_ms)
-    return std::nullopt;
-  const double per_step = static_cast<double>(last.time_ms - begin->time_ms) / 1e3 /
-                          static_cast<double>(last.step - begin->step);
-  return per_step * static_cast<double>(run.steps - run.last_step);
-}
-
 std::string elapsed(const RunRow& run) {
   const bool running = run.state == RunState::running;
   const double since = static_cast<double>(now_ms() - run.started_ms) / 1e3;
@@ -184,6 +93,25 @@ class Watch {
       : store_(store), folder_(folder), what_(what), metrics_(std::move(metrics)) {}
 
   Dashboard look() { return what_.run ? look_at_run() : look_at_sweep(); }
+
+  // Throws Error where a series that is to be plotted is nobody's, and none will get it: `once`, or
+  // since nothing is left to train.
+  void require_series(bool once) const {
+    std::vector<PlottedRun> runs;
+    bool goes_on = false;
+    const auto add = [&](const RunRow& run) {
+      runs.push_back({run, ""});
+      goes_on |= run.state == RunState::running;
+    };
+    if (what_.run) add(observed(store_, folder_, *store_.run(what_.run)));
+    if (what_.sweep) {
+      const StoredSweep sweep = stored_sweep(store_, folder_, *store_.sweep(what_.sweep));
+      goes_on = sweep.count("waiting") > 0;
+      for (const StoredTrial& trial : sweep.trials)
+        if (trial.run) add(*trial.run);
+    }
+    if (once || !goes_on) exprun::require_series(store_, runs, metrics_, "watch");
+  }
 
  private:
   Dashboard look_at_run() {
@@ -204,6 +132,7 @@ class Watch {
     if (!criterion_) criterion_ = recorded_criterion(store_, {{run, {}, {}, {}}});
     const Criterion& criterion = *criterion_;
     seen.facts = {metric_facts(series, metrics_, criterion), system_facts(series)};
+    add_missing(seen, {run});
     seen.log = last_lines(folder_.run(run.folder).log(run.attempt, 0), kLogLines);
     Words usual = {"train/loss", "val/loss"};
     if (std::find(usual.begin(), usual.end(), criterion.series) == usual.end())
@@ -232,6 +161,7 @@ class Watch {
       if (count) seen.progress.push_back({std::to_string(count) + ' ' + word, 1});
     if (const auto best = sweep.best_point()) seen.facts = {{{best_text(sweep, *best)}}};
     seen.table = shown_trials(sweep);
+    add_missing(seen, plotted_trials(sweep));
     seen.panels =
         panels(plotted_trials(sweep), metrics_.empty() ? Words{sweep.plan.metric} : metrics_);
     return seen;
@@ -282,12 +212,21 @@ class Watch {
     return runs;
   }
 
+  bool any_has(const std::vector<RunRow>& runs, const std::string& name) const {
+    return std::ranges::any_of(
+        runs, [&](const RunRow& run) { return named(store_.series(run.id), name) != nullptr; });
+  }
+
+  // What was asked for and may come yet.
+  void add_missing(Dashboard& seen, const std::vector<RunRow>& runs) const {
+    for (const std::string& name : metrics_)
+      if (!any_has(runs, name)) seen.facts.push_back({{"no series '" + name + "' yet"}});
+  }
+
   std::vector<Panel> panels(const std::vector<RunRow>& runs, const Words& names) {
     CurveOptions options;
-    for (const std::string& name : names) {
-      const auto has_it = [&](const RunRow& run) { return named(store_.series(run.id), name); };
-      if (std::any_of(runs.begin(), runs.end(), has_it)) options.series.push_back(name);
-    }
+    for (const std::string& name : names)
+      if (any_has(runs, name)) options.series.push_back(name);
     if (options.series.empty()) return {};
     forget_what_was_replaced(runs);
     std::vector<ReportedRun> reported;
@@ -317,7 +256,9 @@ class Watch {
 void print_once(Watch& watch) {
   DashboardSize size = kSizeWithoutTerminal;
   if (terminal_width()) size = {terminal_width(), size.lines, stdout_wants_color()};
-  for (const std::string& line : lines_of(watch.look(), size)) print(line + '\n');
+  const Dashboard seen = watch.look();
+  if (seen.table) size.lines += seen.table->rows.size();  // what is printed may be of any length
+  for (const std::string& line : lines_of(seen, size)) print(line + '\n');
 }
 
 void watch_until_quit(Watch& watch) {
@@ -368,6 +309,7 @@ int run_watch(const Words& words, const Globals& globals) {
   if (!arguments.parse(words)) return 0;
   const Store store = open_store(globals.store);
   Watch watch(store, globals.store, watched(store, globals.store, asked), asked.metrics);
+  watch.require_series(asked.once);
   if (asked.once) {
     print_once(watch);
     return 0;

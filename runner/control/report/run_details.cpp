@@ -127,6 +127,7 @@ std::string details_as_comments(const RunDetails& details, size_t width) {
          comment_line("train loss", loss_in(details, "train/loss")) +
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
+         wrapped_line("fork again", details.fork_again, width) +
          comment_line("extended", extensions(details)) + comment_line("command", run.command_line) +
          comment_line("in", run.working_directory) + comment_line("folder", details.folder) +
          wrapped_line("code", code(details), width) +

@@ -23,6 +23,7 @@ struct RunDetails {
   std::vector<NoteRow> notes;
   std::string resolved_toml;
   bool has_code_diff = true;  // of files that git tracks
+  std::string fork_again;     // of a fork: how it is made again
 };
 
 // What is known of a run, for people.

@@ -283,16 +283,16 @@ ResultTable ls_columns_explained() {
 
 ResultTable attempts_table(const std::vector<AttemptRow>& attempts) {
   ResultTable table{{{"attempt", "attempt", true},
-                     {"from_step", "from step", true},
-                     {"last_step", "to step", true},
+                     {"from_step", "from step", true, 1},
+                     {"last_step", "to step", true, 1},
                      {"state", "state"},
-                     {"started_ms", "began"},
-                     {"seconds", "time", true},
-                     {"host", "host"},
-                     {"version", "exprun"},
-                     {"git_commit", "git"},
-                     {"recipe_hash", "recipe"},
-                     {"message", "message"}},
+                     {"started_ms", "began", false, 4},
+                     {"seconds", "time", true, 3},
+                     {"host", "host", false, 5},
+                     {"version", "exprun", false, 7},
+                     {"git_commit", "git", false, 8},
+                     {"recipe_hash", "recipe", false, 6},
+                     {"message", "message", false, 2, false, true}},
                     {}};
   for (const AttemptRow& row : attempts) {
     const double seconds =

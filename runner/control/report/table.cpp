@@ -8,6 +8,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/suggest.h"
+#include "base/terminal/terminal.h"
 #include "base/utf8.h"
 
 namespace exprun {
@@ -180,6 +181,7 @@ namespace {
 // A table for a terminal: columns two spaces apart, no frame.
 
 constexpr size_t kGap = 2;
+constexpr size_t kNarrowestCut = 16;  // columns of a text that is cut
 
 // A cell is one line: line ends and other control characters would break the table.
 std::string one_line(std::string text) {
@@ -216,13 +218,22 @@ std::vector<size_t> by_priority(const ResultTable& table) {
   return order;
 }
 
-// Whether each column stays. A table has one at least.
-std::vector<bool> fitting(const ResultTable& table, size_t width) {
+void cut_column(ResultTable& table, size_t index, size_t width) {
+  for (auto& row : table.rows) row[index].text = shortened(row[index].text, width);
+}
+
+// Whether each column stays, cut to its room where it may be. A table has one at least.
+std::vector<bool> fitting(ResultTable& table, size_t width) {
   const std::vector<size_t> column_widths = widths(table);
   std::vector<bool> stays(table.columns.size());
   size_t used = 0;
   for (const size_t i : by_priority(table)) {
-    const size_t with_it = used + (used ? kGap : 0) + column_widths[i];
+    const size_t before = used + (used ? kGap : 0);
+    size_t with_it = before + column_widths[i];
+    if (table.columns[i].is_cut && with_it > width && before + kNarrowestCut <= width) {
+      cut_column(table, i, width - before);
+      with_it = width;
+    }
     stays[i] = table.columns[i].priority == 0 || used == 0 || with_it <= width;
     if (stays[i]) used = with_it;
   }

@@ -17,6 +17,7 @@ struct Column {
   bool right = false;   // numbers stand right
   size_t priority = 0;  // on a narrow terminal the lowest have the room first; 0 always stays
   bool extra = false;   // left out without a word
+  bool is_cut = false;  // its texts are cut to the room there is before it is left out
 };
 
 struct ResultTable {
@@ -30,7 +31,7 @@ struct PlainOptions {
 };
 
 // Aligned columns under their titles. Where not all fit, each that does not fit beside those of
-// lower priority is left out, and named in `left_out`.
+// lower priority is cut, if it may be, or left out, and named in `left_out`.
 std::string to_plain(ResultTable table, const PlainOptions& options,
                      std::vector<std::string>* left_out = nullptr);
 

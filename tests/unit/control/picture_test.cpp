@@ -161,7 +161,7 @@ TEST_CASE("plot: what is not finite is a gap, one value a cross, a constant a li
      0          50         100
 ━━ a
 )");
-  CHECK(drawn(panel_of({{0, NAN}, {100, NAN}}), 30, 4) == R"(loss (no finite value) by step
+  CHECK(drawn(panel_of({{0, NAN}, {100, NAN}}), 30, 4) == R"(loss by step (no finite value)
 1 ┤
   │
   │
@@ -261,11 +261,12 @@ TEST_CASE("plot: a logarithmic axis has no place for 0 and below") {
 TEST_CASE("plot: the title says that nothing is left to draw") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto title = [](std::vector<PlotSample> samples, bool is_log) {
-    return make_panel("loss", {{"a", std::move(samples), 0, false}}, {0, false, is_log, "", 1})
-        .title;
+    return heading(
+        make_panel("loss", {{"a", std::move(samples), 0, false}}, {0, false, is_log, "", 1}),
+        false);
   };
   CHECK(title({{0, nan}, {1, nan}}, false) == "loss (no finite value)");
-  CHECK(title({{0, -1}, {1, nan}}, true) == "loss, logarithmic (no finite value above 0)");
+  CHECK(title({{0, -1}, {1, nan}}, true) == "loss (logarithmic, no finite value above 0)");
   CHECK(title({{0, nan}, {1, 1}}, false) == "loss");
 }
 

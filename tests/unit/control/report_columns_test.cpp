@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -93,10 +94,10 @@ TEST_CASE("report: the best run stands first, and its state stays on a narrow te
         "1m 12s\n");
   std::vector<std::string> left_out;
   CHECK(to_plain(two_runs(), {80, false}, &left_out) ==
-        "run            best val/loss  at step  train/loss     lr     step  state\n"
-        "slow-00000001          1.915      250              0.001  300/300  finished\n"
-        "slow-00000002          2.500      250               3e-5  300/300  finished\n");
-  CHECK(left_out == std::vector<std::string>{"val/loss", "time"});
+        "run            best val/loss  val/loss  train/loss     lr     step  state\n"
+        "slow-00000001          1.915     2.015              0.001  300/300  finished\n"
+        "slow-00000002          2.500     2.600               3e-5  300/300  finished\n");
+  CHECK(left_out == std::vector<std::string>{"at step", "time"});
   CHECK(to_plain(two_runs(), {40, false}) ==
         "run            best val/loss  state\n"
         "slow-00000001          1.915  finished\n"
@@ -112,12 +113,36 @@ TEST_CASE("report: results and settings have the room before where a fork began"
   std::vector<std::string> left_out;
   const ResultTable both = table(runs, std::move(parameters));
   CHECK(to_plain(both, {80, false}, &left_out) ==
-        "run            best val/loss  at step  train/loss     lr     step  state\n"
-        "slow-00000001          1.915      250              0.001  300/300  finished\n"
-        "slow-00000002          2.500      250               3e-5  300/300  finished\n");
-  CHECK(left_out == std::vector<std::string>{"val/loss", "forked at", "time"});
+        "run            best val/loss  val/loss  train/loss     lr     step  state\n"
+        "slow-00000001          1.915     2.015              0.001  300/300  finished\n"
+        "slow-00000002          2.500     2.600               3e-5  300/300  finished\n");
+  CHECK(left_out == std::vector<std::string>{"at step", "forked at", "time"});
   CHECK(to_csv(both).find("no fork") == std::string::npos);
   CHECK(to_plain(both, {0, false}).find("no fork") == std::string::npos);
+}
+
+TEST_CASE("report: the last value of the metric has its room before all settings but the first") {
+  const std::vector<std::string> paths = {"optimizer.lr", "model.hidden_size", "model.num_layers"};
+  auto parameters = parameter_columns(
+      paths, {cells({"3e-5", "0.001"}), cells({"16", "32"}), cells({"1", "2"})}, paths, false);
+  std::vector<std::string> left_out;
+  const ResultTable both = table({reported(2, 2.5), reported(1, 1.9149)}, std::move(parameters));
+  to_plain(both, {60, false}, &left_out);
+  CHECK(std::ranges::find(left_out, "val/loss") == left_out.end());
+  CHECK(std::ranges::find(left_out, "hidden_size") != left_out.end());
+  left_out.clear();
+  to_plain(both, {46, false}, &left_out);
+  CHECK(std::ranges::find(left_out, "lr") == left_out.end());
+}
+
+TEST_CASE("report: the type that an evaluation is named after is no column") {
+  const auto types = [](const std::string& path, const std::vector<std::string>& values, bool all) {
+    return parameter_columns({path}, {cells(values)}, {path}, all).size();
+  };
+  CHECK(types("evaluation.val_loss.type", {"\"val_loss\"", ""}, false) == 0);
+  CHECK(types("evaluation.val_loss.type", {"\"val_loss\"", ""}, true) == 1);
+  CHECK(types("evaluation.quiz.type", {"\"val_loss\"", ""}, false) == 1);
+  CHECK(types("optimizer.type", {"\"adamw\"", "\"muon\""}, false) == 1);
 }
 
 TEST_CASE("report: the best of each metric is bold on a terminal and in documents") {
@@ -176,16 +201,16 @@ TEST_CASE("report: LaTeX takes no character for a command") {
 
 TEST_CASE("report: every state, NaN, no loss, and wide characters") {
   CHECK(to_plain(every_state(), {80, false}) ==
-        "run            best val/loss  at step  train/loss     lr     step  state\n"
-        "slow-00000001          1.000      250                  0  300/300  running\n"
-        "slow-00000007          1.000      250              0.006  300/300  killed\n"
-        "größe-日本             2.000      250              0.001  300/300  finished\n"
-        "slow-00000008          2.000      250              0.007  300/300  crashed\n"
-        "slow-00000003          3.000      250              0.002   17/300  diverged\n"
-        "slow-00000006          3.000      250              0.005  300/300  preempted\n"
-        "slow-00000009          3.000      250              0.008  300/300  pruned\n"
-        "slow-00000004                                      0.003  300/300  failed\n"
-        "slow-00000005                                      0.004  300/300  interrupted\n");
+        "run            best val/loss  val/loss  train/loss     lr     step  state\n"
+        "slow-00000001          1.000     1.100                  0  300/300  running\n"
+        "slow-00000007          1.000     1.100              0.006  300/300  killed\n"
+        "größe-日本             2.000     2.100              0.001  300/300  finished\n"
+        "slow-00000008          2.000     2.100              0.007  300/300  crashed\n"
+        "slow-00000003          3.000       nan              0.002   17/300  diverged\n"
+        "slow-00000006          3.000     3.100              0.005  300/300  preempted\n"
+        "slow-00000009          3.000     3.100              0.008  300/300  pruned\n"
+        "slow-00000004                                       0.003  300/300  failed\n"
+        "slow-00000005                    2.100              0.004  300/300  interrupted\n");
   const std::string csv = to_csv(every_state());
   CHECK(csv.find("slow-00000003,3,250,nan,,0.002,17,diverged,72\n") != std::string::npos);
   CHECK(csv.find("slow-00000004,,,,,0.003,300,failed,72\n") != std::string::npos);

@@ -53,6 +53,18 @@ TEST_CASE("table: on a narrow terminal the lowest priorities have the room first
   CHECK(at(7) == "a    b\n123  1\n-wide");
 }
 
+TEST_CASE("table: a text that may be cut has the room there is, or is left out") {
+  ResultTable table{{{"attempt", "attempt", true}, {"message", "message", false, 2, false, true}},
+                    {{Cell::integer(1), Cell::word("no space is left on the device")}}};
+  std::vector<std::string> left_out;
+  CHECK(to_plain(table, {30, false}, &left_out) ==
+        "attempt  message\n      1  no space is left on …\n");
+  CHECK(left_out.empty());
+  CHECK(to_plain(table, {0, false}).find("the device") != std::string::npos);
+  CHECK(to_plain(table, {20, false}, &left_out) == "attempt\n      1\n");
+  CHECK(left_out == std::vector<std::string>{"message"});
+}
+
 TEST_CASE("table: on the narrowest terminal one column is left, however wide") {
   ResultTable table{{{"a", "a", false, 2}, {"b", "b", false, 1}},
                     {{Cell::word("1"), Cell::word("12345")}}};

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
+#include <set>
 
 #include "store/metrics/metric_writer.h"
 #include "support/refusal.h"
@@ -36,6 +38,20 @@ TEST_CASE("store: the values of a series at a step, of the runs that have one th
   CHECK(std::isnan(store.values_at("val/loss", 20).at(second)));
   CHECK(store.values_at("val/loss", 15).empty());
   CHECK(store.values_at("train/loss", 10).empty());
+}
+
+TEST_CASE("store: the runs whose series has an infinite value") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const int64_t above = add_run(store, "1a", {3, kInfinity, 2});
+  const int64_t below = add_run(store, "2b", {3, -kInfinity, nan});
+  add_run(store, "3c", {3, nan});
+  const std::string name = store.series(above).at(0).name;
+  CHECK(store.runs_with_infinity(name, kInfinity) == std::set<int64_t>{above});
+  CHECK(store.runs_with_infinity(name, -kInfinity) == std::set<int64_t>{below});
+  CHECK(store.runs_with_infinity("none", kInfinity).empty());
 }
 
 TEST_CASE("store: each value of a curve, until a visitor throws") {

@@ -1,6 +1,7 @@
 #include "control/command/stored/run_values.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/clock.h"
@@ -44,6 +45,18 @@ std::string series_named(const Store& store, const std::string& name) {
   return names.size() == 1 ? names.front() : name;
 }
 
+// The highest value of a series with an infinite one is infinite, and the lowest of one with its
+// negative; NaN has no order and is neither.
+void add_infinities(RunValues& values, const Store& store, const Runs& runs,
+                    const ValueName& name) {
+  if (name.which != Which::min && name.which != Which::max) return;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double infinity = name.which == Which::max ? kInfinity : -kInfinity;
+  const auto with_it = store.runs_with_infinity(name.name, infinity);
+  for (size_t i = 0; i < runs.size(); ++i)
+    if (with_it.contains(runs[i].run.id)) values.cells[i] = Cell::number(infinity);
+}
+
 // Nothing if no run has such a series.
 std::optional<RunValues> series_values(const Store& store, const Runs& runs, ValueName name) {
   name.name = series_named(store, name.name);
@@ -55,6 +68,7 @@ std::optional<RunValues> series_values(const Store& store, const Runs& runs, Val
                          : in_order_of(runs, series, true, [&](const SeriesRow& row) {
                              return summary_cell(row, name.which);
                            });
+  add_infinities(values, store, runs, name);
   values.series = name.name;
   return values;
 }
@@ -215,7 +229,8 @@ void Where::declare(Arguments& arguments) {
           "if repeated, all must be true")
       .note(
           "In EXPR, the name of a series means its last value; for other values, write "
-          "min(val/loss), max(val/loss) or at(val/loss, 100). tag(WORD) is true if the "
+          "min(val/loss), max(val/loss) or at(val/loss, 100); min and max leave out NaN. tag(WORD) "
+          "is true if the "
           "run has that tag, and has(NAME) if a value of NAME is recorded for it. If a setting and "
           "a series have the same name, the setting is used; last(lr) means the series. The column "
           "'started' is compared with UTC dates; a date without a time means the whole day, month "

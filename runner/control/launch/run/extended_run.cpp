@@ -79,9 +79,9 @@ void require_no_trial(const Store& store, const StoreFolder& folder, const RunRo
                       const std::vector<std::string>& words) {
   const std::vector<int64_t> sweeps = store.sweeps_with_run(run.id);
   if (sweeps.empty()) return;
-  throw Error("resume: " + run.folder + " is a trial of sweep " + std::to_string(sweeps.front()) +
-                  ", which compares it as it is\n  " + command_with("fork", run, words, folder) +
-                  " starts a new run from here",
+  throw Error("resume: " + run.folder + (run.sweep_id ? " is" : " is also") + " a trial of sweep " +
+                  std::to_string(sweeps.front()) + ", which compares it as it is\n  " +
+                  command_with("fork", run, words, folder) + " starts a new run from here",
               ExitCode::bad_recipe);
 }
 

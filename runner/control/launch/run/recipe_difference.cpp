@@ -27,6 +27,16 @@ std::vector<std::string> changed_in_either(const Parameters& now, const Paramete
   return paths;
 }
 
+// The run among these, the newest first, that a new one on this data is compared with; none if
+// there are none. A trial's settings are not those that one had in mind; of other runs, the newest
+// on the same data says more than a newer one on data that was replaced since.
+std::optional<RunRow> compared_run(const std::vector<RunRow>& runs, const PreparedData& data) {
+  const auto found = std::ranges::min_element(runs, {}, [&](const RunRow& run) {
+    return std::pair(run.sweep_id.has_value(), run.data_fingerprint != data.fingerprint);
+  });
+  return found == runs.end() ? std::nullopt : std::optional(*found);
+}
+
 }  // namespace
 
 std::vector<Difference> changed_parameters(const Parameters& before, const Parameters& now) {
@@ -60,10 +70,8 @@ std::string describe_difference(const Parameters& now, const Parameters& before,
 std::string difference_from_known(const Store& store, const StoreFolder& folder,
                                   const ResolvedRecipe& resolved, const PreparedData& data,
                                   std::optional<RunRow> source) {
-  const auto runs = store.runs(resolved.section("run").get<std::string>("name"));
-  // A trial's settings are not those that one had in mind.
-  const auto own = std::ranges::find_if(runs, [](const RunRow& run) { return !run.sweep_id; });
-  if (!source && !runs.empty()) source = own == runs.end() ? runs.front() : *own;
+  if (!source)
+    source = compared_run(store.runs(resolved.section("run").get<std::string>("name")), data);
   if (!source) return "";
   const Parameters now = parameter_rows(resolved), before = store.parameters(source->id);
   const bool keys_of_data_differ = std::ranges::any_of(

@@ -28,7 +28,8 @@ std::string describe_difference(const std::vector<ParameterRow>& now,
                                 const std::vector<ParameterRow>& before, const std::string& run,
                                 const std::string& data);
 
-// That from `source`, else from the newest run of its name; empty if none has it.
+// That from `source`, else from the newest run of its name on the same data, else from the newest;
+// empty if none has its name.
 std::string difference_from_known(const Store& store, const StoreFolder& folder,
                                   const ResolvedRecipe& resolved, const PreparedData& data,
                                   std::optional<RunRow> source);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/format_units.h"
 #include "base/terminal/terminal.h"
@@ -77,6 +78,16 @@ void mark_best(ComparedColumn& metric) {
     }
 }
 
+// "evaluation.val_loss.type" with "val_loss" in each run that has it: its name is its type, which
+// other keys tell more of.
+bool is_named_by_its_type(const std::string& path, const std::vector<Cell>& cells) {
+  constexpr std::string_view kTable = "evaluation.", kType = ".type";
+  if (!path.starts_with(kTable) || !path.ends_with(kType)) return false;
+  const std::string name = path.substr(kTable.size(), path.size() - kTable.size() - kType.size());
+  return std::ranges::all_of(
+      cells, [&](const Cell& cell) { return cell.text.empty() || cell.text == name; });
+}
+
 }  // namespace
 
 bool ComparedColumn::has_values() const {
@@ -142,6 +153,7 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
   for (size_t i = 0; i < paths.size(); ++i) {
     const auto differs = [&](const Cell& cell) { return cell.value != cells[i].front().value; };
     if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
+    if (!all && is_named_by_its_type(paths[i], cells[i])) continue;
     const bool right = all_numbers(cells[i]);
     columns.push_back(
         {{paths[i], short_title(paths[i], settings), right, priority_of_parameter(paths[i])},
@@ -242,6 +254,11 @@ void shorten_parameters(std::vector<ComparedColumn>& columns) {
 }
 
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order) {
+  // The first parameter tells the rows apart best; the metric has its room before the others.
+  bool is_first = true;
+  for (ComparedColumn& each : columns)
+    if (each.column.priority == kPriorityParameter && !std::exchange(is_first, false))
+      each.column.priority = kPriorityFurtherParameter;
   ResultTable table;
   table.rows.resize(order.size());
   for (auto& row : table.rows) row.reserve(columns.size());

@@ -19,11 +19,12 @@ enum ColumnPriority : size_t {
   kPriorityBest = 0,  // the metric that orders: it always stays
   kPriorityState,
   kPriorityAsked,      // named on the command line
-  kPriorityParameter,  // of the tables that experiments are usually about
+  kPriorityParameter,  // the first of the tables that experiments are usually about
+  kPriorityLast,       // of the metric that orders
+  kPriorityFurtherParameter,
   kPriorityStep,
   kPriorityMetric,
   kPriorityLater,
-  kPriorityLast,
   kPriorityTime,
   kPriorityOtherParameter,
   kPriorityFork,
@@ -61,7 +62,7 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
 
 // A column a path; `cells` has those of each path. Titles are short_title() among `settings`, all
 // that the store knows: "lr" is nobody's but optimizer.lr, shown or not. Unless `all`, those that
-// are the same in all runs are left out.
+// are the same in all runs are left out, and types that only repeat the name of an evaluation.
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
                                               std::vector<std::vector<Cell>> cells,
                                               const std::vector<std::string>& settings, bool all);

@@ -55,7 +55,7 @@ class PageWriter {
     for (const Tick& tick : labels) widest = std::max(widest, width_of(tick.text));
     box.left = widest + 3 * kGap;
     box.right -= overhang(ticks(panel.x, ticks_in(box.right - box.left, kTickEvery)), box);
-    drawing_.texts.push_back({{box.left, top + kLine}, Anchor::start, panel.title, true});
+    drawing_.texts.push_back({{box.left, top + kLine}, Anchor::start, heading(panel, false), true});
     for (const Tick& tick : labels) add_y_tick(box, tick);
     for (const Tick& tick : ticks(panel.x, ticks_in(box.right - box.left, kTickEvery)))
       add_x_tick(box, tick);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format_units.h"
+#include "base/strings.h"
 
 namespace exprun {
 namespace {
@@ -150,10 +151,18 @@ Panel make_panel(std::string title, std::vector<PlotCurve> curves, const Picture
       if (is_drawn(sample)) y.add(sample.y);
     }
   }
-  if (options.smoothing > 0) title += ", smoothed by " + shortest(options.smoothing);
-  if (options.log_y) title += ", logarithmic";
-  if (y.is_empty()) title += options.log_y ? " (no finite value above 0)" : " (no finite value)";
-  return {std::move(title), x_axis(x, options), y_axis(y, options.log_y), std::move(curves)};
+  std::vector<std::string> notes;
+  if (options.smoothing > 0) notes.push_back("smoothed by " + shortest(options.smoothing));
+  if (options.log_y) notes.emplace_back("logarithmic");
+  if (y.is_empty())
+    notes.emplace_back(options.log_y ? "no finite value above 0" : "no finite value");
+  return {std::move(title), x_axis(x, options), y_axis(y, options.log_y), std::move(curves),
+          joined(notes)};
+}
+
+std::string heading(const Panel& panel, bool with_axis) {
+  return panel.title + (with_axis ? " by " + panel.x.title : "") +
+         (panel.note.empty() ? "" : " (" + panel.note + ")");
 }
 
 std::vector<Polyline> polylines(const PlotCurve& curve, const Panel& panel, size_t columns) {

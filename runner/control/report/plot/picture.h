@@ -25,7 +25,11 @@ struct Panel {
   std::string title;
   Axis x, y;
   std::vector<PlotCurve> curves;
+  std::string note = {};  // how it is drawn: "smoothed by 0.6, logarithmic"
 };
+
+// "train/loss (smoothed by 0.6)"; with the axis, "train/loss by step (smoothed by 0.6)".
+std::string heading(const Panel& panel, bool with_axis);
 
 struct PictureOptions {
   double smoothing = 0;  // 0 to below 1: the weight of what was before
@@ -35,7 +39,7 @@ struct PictureOptions {
 };
 
 // Smooths the curves, and fits the axes to what can be drawn. What a logarithmic axis has no place
-// for becomes a gap. The title says where nothing is left to draw.
+// for becomes a gap. The note says where nothing is left to draw.
 Panel make_panel(std::string title, std::vector<PlotCurve> curves, const PictureOptions& options);
 
 // Exponential moving average without bias to 0 at the beginning, as TensorBoard's:

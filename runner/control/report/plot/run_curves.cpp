@@ -34,14 +34,14 @@ bool has_any_of(const SeriesByRun& series, const std::vector<PlottedRun>& runs) 
 }
 
 [[noreturn]] void refuse_series(const Store& store, const std::vector<PlottedRun>& runs,
-                                const std::string& name) {
+                                const std::string& name, const std::string& command) {
   std::set<std::string> known;
   for (const PlottedRun& run : runs)
     for (const SeriesRow& series : store.series(run.run.id)) known.insert(series.name);
   const std::vector<std::string> names(known.begin(), known.end());
   const std::string which =
       runs.size() == 1 ? runs[0].run.folder + " has no" : "none of the runs has a";
-  throw Error("plot: " + which + " series '" + name + "'" + "; " +
+  throw Error(command + ": " + which + " series '" + name + "'" + "; " +
                   (names.empty() ? "nothing is recorded yet" : advice_on_series(name, names)),
               ExitCode::bad_recipe);
 }
@@ -51,13 +51,13 @@ std::vector<AskedSeries> asked_series(const Store& store, const std::vector<Plot
   std::vector<AskedSeries> asked;
   for (const std::string& name : names) {
     asked.push_back({name, store.series_by_run(name)});
-    if (!has_any_of(asked.back().by_run, runs)) refuse_series(store, runs, name);
+    if (!has_any_of(asked.back().by_run, runs)) refuse_series(store, runs, name, "plot");
   }
   if (!names.empty()) return asked;
   for (const char* name : kLosses)
     if (auto by_run = store.series_by_run(name); has_any_of(by_run, runs))
       asked.push_back({name, std::move(by_run)});
-  if (asked.empty()) refuse_series(store, runs, kLosses[0]);
+  if (asked.empty()) refuse_series(store, runs, kLosses[0], "plot");
   return asked;
 }
 
@@ -269,6 +269,12 @@ std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& 
   std::vector<Panel> panels;
   for (const auto& kind : kinds) panels.push_back(panel_of(store, runs, kind, options, cache));
   return panels;
+}
+
+void require_series(const Store& store, const std::vector<PlottedRun>& runs,
+                    const std::vector<std::string>& names, const std::string& command) {
+  for (const std::string& name : names)
+    if (!has_any_of(store.series_by_run(name), runs)) refuse_series(store, runs, name, command);
 }
 
 std::optional<int64_t> tokens_per_step(const Store& store, const RunRow& run) {

@@ -46,6 +46,10 @@ class MetricCache {
 std::vector<Panel> panels_of(const Store& store, const std::vector<PlottedRun>& runs,
                              const CurveOptions& options, MetricCache* cache = nullptr);
 
+// Throws Error of `command` that names the nearest series where no run has one of these.
+void require_series(const Store& store, const std::vector<PlottedRun>& runs,
+                    const std::vector<std::string>& names, const std::string& command);
+
 // Of the global batch, as the recipe of the run says; nothing where the data decide.
 std::optional<int64_t> tokens_per_step(const Store& store, const RunRow& run);
 

@@ -261,7 +261,7 @@ std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOption
   Canvas canvas(width, options.height);
   draw_curves(canvas, panel, !options.colors && panel.curves.size() > 1);
 
-  std::vector<std::string> lines = {clipped(panel.title + " by " + panel.x.title, options.width)};
+  std::vector<std::string> lines = {clipped(heading(panel, true), options.width)};
   for (size_t row = 0; row < options.height; ++row) {
     const std::string& label = labels[row];
     lines.push_back(std::string(margin - 1 - label.size(), ' ') + label +

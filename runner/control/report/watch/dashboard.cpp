@@ -29,7 +29,7 @@ std::string facts_line(std::vector<LinePart> parts, size_t columns) {
 }
 
 std::vector<std::string> table_lines(const ResultTable& table, const DashboardSize& size) {
-  return lines_of(to_plain(table, {size.columns, size.colors}));
+  return lines_of(to_plain(table, {size.cuts ? size.columns : 0, size.colors}));
 }
 
 // Lines around the curves of a panel: title, axis with its numbers, legend.
@@ -81,11 +81,12 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
 }  // namespace
 
 std::vector<std::string> lines_of(const Dashboard& dashboard, const DashboardSize& size) {
+  const size_t columns = size.cuts ? size.columns : std::string::npos;  // of texts
   std::vector<std::string> lines = {
-      inked(clipped(without_controls(dashboard.title), size.columns), Ink::bold, size.colors),
+      inked(clipped(without_controls(dashboard.title), columns), Ink::bold, size.colors),
       progress_line(dashboard.fraction, dashboard.progress, size.columns, size.colors)};
   for (const auto& facts : dashboard.facts)
-    if (!facts.empty()) lines.push_back(facts_line(facts, size.columns));
+    if (!facts.empty()) lines.push_back(facts_line(facts, columns));
   const auto left = [&] { return size.lines - std::min(size.lines, lines.size()); };
 
   size_t least = 0;  // lines that the curves need
@@ -105,7 +106,7 @@ std::vector<std::string> lines_of(const Dashboard& dashboard, const DashboardSiz
   append(lines, plots(dashboard.panels, size, left() - std::min(left(), for_log + 1)));
   std::vector<std::string> log(dashboard.log.end() - static_cast<std::ptrdiff_t>(log_lines),
                                dashboard.log.end());
-  for (std::string& line : log) line = clipped(without_controls(line), size.columns);
+  for (std::string& line : log) line = clipped(without_controls(line), columns);
   append(lines, log);
   if (lines.size() > size.lines) lines.resize(size.lines);
   return lines;

@@ -26,10 +26,11 @@ struct Dashboard {
 struct DashboardSize {
   size_t columns = 80, lines = 24;
   bool colors = false;
+  bool cuts = true;  // texts to so many columns: else only bars and curves are fitted
 };
 
-// At most so many lines, none wider. The curves have the room that the rest leaves; where there is
-// little, the log goes first, then rows of the table.
+// At most so many lines, none wider if `cuts`. The curves have the room that the rest leaves; where
+// there is little, the log goes first, then rows of the table.
 std::vector<std::string> lines_of(const Dashboard& dashboard, const DashboardSize& size);
 
 }  // namespace exprun
