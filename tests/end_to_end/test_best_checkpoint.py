@@ -18,6 +18,15 @@ class BestCheckpoint(ExprunTest):
         ((step, value),) = self.rows("SELECT min_step, min FROM series WHERE name = 'val/loss'")
         return step, value
 
+    def test_the_last_line_names_the_metric_whose_best_it_says(self):
+        self.write("quiz.jsonl", '{"context": "7", "endings": ["8", "1"], "label": 0}\n')
+        metric = ("run.best_metric=quiz/acc", "run.best_goal=maximize")
+        said = self.exprun("tiny.toml", "steps=6", "evaluation.quiz={type='completion',path='quiz.jsonl'}", *metric).err
+        ((val_loss,),) = self.rows("SELECT last FROM series WHERE name = 'val/loss'")
+        ((last, best, step),) = self.rows("SELECT last, max, max_step FROM series WHERE name = 'quiz/acc'")
+        self.assertIn(f"finished at step 6/6, val loss {val_loss:.4f}, quiz/acc {last:.4f} (best {best:.4f} at step {step}), ",
+                      said)
+
     def test_the_best_checkpoint_stays_and_is_looked_at(self):
         self.exprun("tiny.toml", *WORSE)
         step, value = self.best()

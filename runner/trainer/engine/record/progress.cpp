@@ -26,6 +26,7 @@ constexpr int64_t kFirstSteps = 2;  // not smoothed over: kernels are being chos
 constexpr auto kPlainLine = std::chrono::minutes(1);
 constexpr double kShortAverage = 0.1, kLongAverage = 0.02;  // weights of the newest loss
 constexpr int64_t kTrendAfter = 5;
+constexpr std::string_view kValLoss = "val/loss";
 constexpr double kLevel = 1e-3;      // of the loss: a smaller change is none
 constexpr double kWrittenOut = 1e6;  // tokens a second
 // What a narrow terminal's line does without, the highest first.
@@ -136,10 +137,12 @@ std::string Progress::plain_line(const StepRecord& record) const {
          "elapsed " + time_span(elapsed()) + "  ETA " + time_span(seconds_left(record.step));
 }
 
-std::vector<LinePart> Progress::val_loss_parts() const {
+std::vector<LinePart> Progress::evaluated_parts() const {
   std::vector<LinePart> parts;
   if (last_val_loss_) parts.push_back(loss_part("val ", *last_val_loss_, kDropVal));
-  if (lowest_val_loss_) parts.push_back(loss_part("best ", *lowest_val_loss_, kDropBest));
+  const std::string& metric = pipeline_.plan.best.metric;
+  if (newest_ && metric != kValLoss) parts.push_back(loss_part(metric + " ", *newest_, kDropVal));
+  if (best_) parts.push_back(loss_part("best ", *best_, kDropBest));
   return parts;
 }
 
@@ -154,7 +157,7 @@ std::string Progress::line_at(int64_t step, std::vector<LinePart> parts) const {
 std::string Progress::terminal_line(const StepRecord& record) const {
   std::vector<LinePart> parts{
       loss_part("loss ", record.loss, kStays, trend_.arrow(progress_room().color))};
-  for (LinePart& part : val_loss_parts()) parts.push_back(std::move(part));
+  for (LinePart& part : evaluated_parts()) parts.push_back(std::move(part));
   if (const std::string lr = lr_text(record); !lr.empty()) parts.push_back({lr});
   if (record.tokens)
     parts.push_back({rate_text(rate(record)), kDropRate, brief_rate(rate(record))});
@@ -181,9 +184,11 @@ void Progress::evaluation(int64_t step, const std::string& name, const Evaluatio
   evaluation_seconds_[name] = seconds_since_last();
   for (const auto& [metric, value] : result.metrics) {
     log_info("step " + std::to_string(step) + ": " + metric + " " + fixed(value, 4));
-    if (metric != "val/loss") continue;
-    last_val_loss_ = value;
-    if (std::isfinite(value)) lowest_val_loss_ = std::min(value, lowest_val_loss_.value_or(value));
+    if (metric == kValLoss) last_val_loss_ = value;
+    const BestRule& rule = pipeline_.plan.best;
+    if (metric != rule.metric) continue;
+    newest_ = value;
+    if (std::isfinite(value) && (!best_ || rule.is_better(value, *best_))) best_ = value;
   }
   if (!result.problem.empty())
     log_info("step " + std::to_string(step) + ": " + name + ": " + result.problem);
@@ -193,8 +198,7 @@ void Progress::evaluation(int64_t step, const std::string& name, const Evaluatio
 
 void Progress::rolled_back(const Position& position) {
   trend_ = {};
-  if (pipeline_.plan.best.metric != "val/loss") return;
-  lowest_val_loss_ = position.best ? std::optional(position.best->value) : std::nullopt;
+  best_ = position.best ? std::optional(position.best->value) : std::nullopt;
 }
 
 void Progress::event(const std::string& level, const std::string&, const std::string& text) {
@@ -267,6 +271,9 @@ std::string result_line(const Pipeline& pipeline, const Progress& progress,
   std::string line = std::string(ending(result)) + " at step " + std::to_string(step) + "/" +
                      std::to_string(pipeline.plan.timeline.steps);
   if (const auto loss = progress.last_val_loss()) line += ", val loss " + fixed(*loss, 4);
+  const std::string& metric = pipeline.plan.best.metric;
+  if (const auto newest = progress.newest(); newest && metric != kValLoss)
+    line += ", " + metric + " " + fixed(*newest, 4);
   if (const auto& best = result.position.best)
     line += " (best " + fixed(best->value, 4) + " at step " + std::to_string(best->step) + ")";
   return line + ", " + with_thousands(static_cast<int64_t>(progress.tokens_per_second())) +

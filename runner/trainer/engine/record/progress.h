@@ -41,16 +41,19 @@ class Progress : public Recorder {
   void rolled_back(const Position& position) override;
   void event(const std::string& level, const std::string& kind, const std::string& text) override;
 
-  // Of earlier attempts.
-  void know_val_losses(std::optional<double> last, std::optional<double> lowest) {
-    last_val_loss_ = last;
-    lowest_val_loss_ = lowest;
+  // Of earlier attempts: the newest val/loss, and the newest and the best of the run's metric.
+  void know_values(std::optional<double> val_loss, std::optional<double> newest,
+                   std::optional<double> best) {
+    last_val_loss_ = val_loss;
+    newest_ = newest;
+    best_ = best;
   }
 
   // Seconds and tokens in updates alone, over this attempt.
   double training_seconds() const { return training_seconds_; }
   double tokens_per_second() const;
   std::optional<double> last_val_loss() const { return last_val_loss_; }
+  std::optional<double> newest() const { return newest_; }
 
  private:
   std::string plain_line(const StepRecord& record) const;
@@ -58,7 +61,7 @@ class Progress : public Recorder {
   std::string line_at(int64_t step, std::vector<LinePart> parts) const;
   std::string lr_text(const StepRecord& record) const;
   double rate(const StepRecord& record) const;
-  std::vector<LinePart> val_loss_parts() const;
+  std::vector<LinePart> evaluated_parts() const;
   double elapsed() const;
   double seconds_left(int64_t step) const;
   double seconds_since_last();
@@ -72,7 +75,8 @@ class Progress : public Recorder {
   double training_seconds_ = 0;
   double tokens_ = 0;
   double step_seconds_ = 0;  // smoothed
-  std::optional<double> last_val_loss_, lowest_val_loss_;
+  std::optional<double> last_val_loss_;
+  std::optional<double> newest_, best_;  // of the metric that says which step is the best
 };
 
 // What a run says about itself when it starts and when it ends.

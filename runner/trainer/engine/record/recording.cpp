@@ -49,11 +49,10 @@ Recording::Recording(const StoredRun& run, const RankAttempt& attempt)
 
 void Recording::begin(const std::optional<Position>& start) {
   const int64_t step = start ? start->step : 0;
-  if (start) {
-    const bool has_best = start->best && attempt_.pipeline().plan.best.metric == "val/loss";
-    progress_.know_val_losses(store_.last_value("val/loss"),
-                              has_best ? std::optional(start->best->value) : std::nullopt);
-  }
+  if (start)
+    progress_.know_values(store_.last_value("val/loss"),
+                          store_.last_value(attempt_.pipeline().plan.best.metric),
+                          start->best ? std::optional(start->best->value) : std::nullopt);
   const SystemRecorder::Settings settings{run_.folder.path, attempt_.pipeline().plan.system_every,
                                           step, events_ ? &*events_ : nullptr, attempt_.device()};
   all_.push_back(&system_.emplace(metrics_, settings));
