@@ -165,11 +165,11 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("finished",)])
 
     def test_fail_fast_stops_the_others(self):
-        line = ("sweep", "tiny.toml", "lr=1e30,1e-2", "max_grad_norm=0", "steps=100000000", "checkpoint.every=1000000 steps")
+        line = ("sweep", "tiny.toml", "lr=1e-2,1e30", "max_grad_norm=0", "steps=100000000", "checkpoint.every=1000000 steps")
         said = self.exprun(*line, "-j", "2", "--fail-fast", code=6).err
-        self.assertRegex(said, r"\[1/2\] lr=1e30: diverged at step \d[^\n]*\n")
+        self.assertRegex(said, r"\[2/2\] lr=1e30: diverged at step \d[^\n]*\n")
         self.assertIn("--fail-fast: stopping; the other trials save their state\n", said)
-        self.assertEqual(self.rows("SELECT state FROM trials"), [("diverged",), ("interrupted",)])
+        self.assertEqual(self.rows("SELECT state FROM trials"), [("interrupted",), ("diverged",)])
         self.assertEqual(self.rows("SELECT state FROM sweeps"), [("interrupted",)])
         refused = self.exprun(*line, "--fail-fast", "--keep-going", code=2)
         self.assertEqual(refused.err, "exprun: error: sweep: give one of --fail-fast and --keep-going\n")
