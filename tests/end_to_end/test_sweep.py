@@ -87,6 +87,17 @@ class Sweep(SweepCrashes):
         self.assertIn("'context_length' is 100000, but ", said)
         self.assertFalse((self.folder / "runs/exprun.db").exists())
 
+    def test_a_sweep_compares_trials_by_the_metric_of_its_runs_unless_it_says_another(self):
+        self.write("quiz.jsonl", '{"context": "7", "endings": ["8", "1"], "label": 0}\n')
+        own = ("evaluation.quiz={type='completion',path='quiz.jsonl'}", "run.best_metric=quiz/acc", "run.best_goal=maximize")
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", *own)
+        self.assertIn("best: lr=", self.exprun(*line).err)
+        self.exprun(*line, "sweep.metric=val/loss", "steps=5")
+        self.exprun(*line, "sweep.goal=minimize", "steps=6")
+        compared = [json.loads(self.exprun("sweep", "show", word, "--json").out) for word in "123"]
+        self.assertEqual([(sweep["metric"], sweep["goal"], sweep["summary"]) for sweep in compared],
+                         [("quiz/acc", "maximize", "max"), ("val/loss", "minimize", "min"), ("quiz/acc", "minimize", "min")])
+
     def test_trials_begin_with_the_checkpoint_that_a_named_run_had_at_first(self):
         self.exprun("tiny.toml", "steps=4", "name=base", "keep_last=20")
         line = ("sweep", "tiny.toml", "model.init_from=base", "lr=1e-3,2e-3", "steps=2")

@@ -173,9 +173,8 @@ class Survey {
     const Resolver resolver(recipe_);
     const Resolution base = resolver(recipe_.overrides);
     move_settings(arguments, recipe.overrides, base.recipe.root());
-    const std::optional<Sweep> sweep = read_sweep(recipe);
-    read_space(sweep, arguments, options, base.recipe.root());
-    if (sweep && !sweep->metric.empty()) add(check_metric(*sweep, axes_, base.recipe.root()));
+    sweep_ = read_sweep(recipe);
+    read_space(arguments, options, base.recipe.root());
     const std::vector<SweepPoint> points = points_of_space(resolver, base.recipe.root());
     for (const SweepAxis& axis : axes_)
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
@@ -212,20 +211,29 @@ class Survey {
     add({{where, std::move(message), std::move(help), {}, Severity::warning}});
   }
 
+  // Trials are compared by what says which step of a run is the best, unless the sweep says other.
+  void choose_metric(const Table& trial) {
+    const auto of_runs = text_at(trial, "run.best_metric");
+    std::string metric = sweep_ ? sweep_->metric : "", goal = sweep_ ? sweep_->goal : "";
+    if (metric.empty()) metric = of_runs.value_or(found_.plan.metric);
+    if (goal.empty() && of_runs == metric) goal = text_at(trial, "run.best_goal").value_or("");
+    found_.plan.metric = std::move(metric);
+    found_.plan.maximize = goal == "maximize";
+    if (sweep_) add(check_metric(*sweep_, found_.plan.metric, axes_, trial));
+  }
+
   // The recipe's axes, and those of the command line, which win.
-  void read_space(const std::optional<Sweep>& sweep, const std::vector<std::string>& arguments,
-                  const SearchOptions& options, const Table& root) {
-    if (sweep) {
-      add(sweep->mistakes);
-      axes_ = sweep->axes;
-      found_.plan.metric = sweep->metric;
-      found_.plan.maximize = sweep->goal == "maximize";
+  void read_space(const std::vector<std::string>& arguments, const SearchOptions& options,
+                  const Table& root) {
+    if (sweep_) {
+      add(sweep_->mistakes);
+      axes_ = sweep_->axes;
     }
     const std::string summary = !options.summary.empty() ? options.summary
-                                : sweep                  ? sweep->summary
+                                : sweep_                 ? sweep_->summary
                                                          : "";
     if (!summary.empty()) found_.plan.summary = summary_of(summary);
-    search_ = merged(sweep ? sweep->search : SweepSearch{}, options);
+    search_ = merged(sweep_ ? sweep_->search : SweepSearch{}, options);
     found_.plan.early_stop = early_stop_of(search_, options);
     Diagnostics mistakes;
     if (!search_.points.empty()) try {
@@ -370,6 +378,7 @@ class Survey {
     if (points.empty()) return;
     ResolvedPoint first = resolved_point(resolver, points.front());
     first_data_ = std::move(first.data);
+    choose_metric(first.resolution.recipe.root());
     take(std::move(first));
     const size_t portions = (points.size() - 1 + kPortion - 1) / kPortion;
     const size_t cores = own_cores().count();
@@ -430,6 +439,7 @@ class Survey {
   const GlanceAtData& glance_;
   mutable std::mutex glancing_;
   DatasetInfo first_data_;
+  std::optional<Sweep> sweep_;  // of the recipe
   std::vector<SweepAxis> axes_;
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash

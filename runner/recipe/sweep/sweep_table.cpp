@@ -185,14 +185,15 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   return sweep;
 }
 
-Diagnostics check_metric(const Sweep& sweep, const std::vector<SweepAxis>& axes, const Table& root,
+Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
+                         const std::vector<SweepAxis>& axes, const Table& root,
                          const SchemaSet& schemas) {
   if (changes_evaluations(axes, schemas, root)) return {};
   const Measured measured = measured_series(schemas, root);
-  if (measured.is_uncertain || measured.has(sweep.metric)) return {};
-  if (is_recorded_always(schemas, sweep.metric)) return {};
-  return {{sweep.metric_where, "no trial records '" + sweep.metric + "'",
-           help_for_series(sweep.metric, measured.names())}};
+  if (measured.is_uncertain || measured.has(metric)) return {};
+  if (is_recorded_always(schemas, metric)) return {};
+  return {{sweep.metric_where, "no trial records '" + metric + "'",
+           help_for_series(metric, measured.names())}};
 }
 
 }  // namespace exprun

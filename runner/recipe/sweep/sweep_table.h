@@ -30,7 +30,7 @@ struct SweepSearch {
 struct Sweep {
   std::vector<SweepAxis> axes;
   SweepSearch search;
-  std::string metric, goal;
+  std::string metric, goal;  // empty: not said
   SourceSpan metric_where;
   std::string summary;   // empty: not said
   Diagnostics mistakes;  // in the table; what is wrong there is not among all else
@@ -44,9 +44,10 @@ bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::emb
 std::optional<Sweep> read_sweep(const RecipeText& text,
                                 const SchemaSet& schemas = SchemaSet::embedded());
 
-// That no trial records the metric. `root` is the completed recipe of the trials; where one of all
-// axes changes what they measure, nothing is said.
-Diagnostics check_metric(const Sweep& sweep, const std::vector<SweepAxis>& axes, const Table& root,
+// That no trial records `metric`, which the sweep compares them by. `root` is the completed recipe
+// of the trials; where one of all axes changes what they measure, nothing is said.
+Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
+                         const std::vector<SweepAxis>& axes, const Table& root,
                          const SchemaSet& schemas = SchemaSet::embedded());
 
 }  // namespace exprun

@@ -76,7 +76,7 @@ TEST_CASE("sweep: the [sweep] table of a recipe") {
   const auto sweep = read_sweep(recipe_text(text));
   REQUIRE(sweep);
   CHECK(sweep->search.method == "grid");
-  CHECK(sweep->metric == "val/loss");
+  CHECK(sweep->metric.empty());
   CHECK(sweep->goal == "maximize");
   CHECK(expand_grid(sweep->axes).size() == 4);
   for (Strings point : grid(sweep->axes)) {
@@ -99,7 +99,8 @@ namespace {
 Diagnostics metric_check(const std::string& tables) {
   const auto sweep = read_sweep(recipe_text(kTinyRecipe + tables));
   const Resolution base = try_resolve(recipe_text(kTinyRecipe + tables, {"~sweep"}));
-  return check_metric(*sweep, sweep->axes, base.recipe.root());
+  const std::string metric = sweep->metric.empty() ? "val/loss" : sweep->metric;
+  return check_metric(*sweep, metric, sweep->axes, base.recipe.root());
 }
 
 }  // namespace
