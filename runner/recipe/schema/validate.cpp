@@ -78,6 +78,8 @@ std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& ta
 }
 
 std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
+  const KeySynonym* synonym = key_synonym(entry.key);
+  if (synonym && !*synonym->path) return synonym->note;  // no table is needed
   auto near = table_synonym(entry.key);
   if (!near) near = nearest(entry.key, place.schema.names());
   std::vector<std::string> homes = homes_of_keys(schemas, *entry.value.as<Table>());
@@ -86,8 +88,6 @@ std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, co
   if (fits && place.table.find(*near) == nullptr) return "did you mean [" + *near + "]?";
   if (fits && homes.empty()) homes.push_back("[" + *near + "]");
   if (!homes.empty() && homes.size() <= kMostTables) return "its keys belong in " + listed(homes);
-  const KeySynonym* synonym = key_synonym(entry.key);
-  if (synonym && !*synonym->path) return synonym->note;  // no table is needed
   return "the tables are " + listed(place.schema.names());
 }
 
