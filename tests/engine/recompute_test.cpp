@@ -121,7 +121,8 @@ TEST_CASE("recompute: with frozen parameters, and nothing that is trained before
 TEST_CASE("recompute: of packed documents") {
   const Documents documents{{5, 1, 6},
                             at::tensor(std::vector<int64_t>{0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4, 5}),
-                            at::tensor(std::vector<int64_t>{1, 4, 5, 8, 11})};
+                            at::tensor(std::vector<int64_t>{1, 4, 5, 8, 11}),
+                            at::tensor(std::vector<int32_t>{0, 5, 6, 12})};
   for (const std::string& keys : kModels) {
     INFO(keys);
     check_same(computed(keys, "", &documents), computed(keys + kCheckpointed, "", &documents));

@@ -2,6 +2,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "engine/precision/precision.h"
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
+#include "kernels/attention/attention.h"
 #include "support/counted_group.h"
 
 namespace exprun {
@@ -144,6 +147,42 @@ TEST_CASE("gpu: its checkpoint goes on on the CPU") {
 
 TEST_CASE("gpu: the noise of rounding is the CPU's") {
   CHECK(at::equal(hashed_noise(5, 1000, 42, kGpu).cpu(), hashed_noise(5, 1000, 42, at::kCPU)));
+}
+
+TEST_CASE("gpu: documents of any lengths attend as on the CPU, with their gradients") {
+  use_device(kGpu, false);
+  const std::vector<int64_t> lengths{5, 64, 1, 130, 33};
+  const auto bounds = at::tensor(std::vector<int32_t>{0, 5, 69, 70, 200, 233});
+  for (const at::ScalarType format : {at::kBFloat16, at::kHalf, at::kFloat})
+    for (const int64_t window : {0, 7})
+      for (const int64_t width : {64, 20}) {
+        CAPTURE(format);
+        CAPTURE(window);
+        CAPTURE(width);
+        at::manual_seed(1);
+        const std::vector<at::Tensor> heads{at::randn({1, 233, 4, width}),
+                                            at::randn({1, 233, 2, width}),
+                                            at::randn({1, 233, 2, width})};
+        const auto attended = [&](at::Device device, at::ScalarType number) {
+          std::vector<at::Tensor> in;
+          for (const at::Tensor& part : heads)
+            in.push_back(part.to(format).to(device, number).detach().requires_grad_());
+          const auto out = document_attention(in[0], in[1], in[2], lengths, bounds.to(device),
+                                              window, /*dropout=*/0);
+          out.pow(2).sum().backward();
+          std::vector<at::Tensor> all{out};
+          for (const at::Tensor& part : in) all.push_back(part.grad());
+          return all;
+        };
+        const auto expected = attended(at::kCPU, at::kFloat), found = attended(kGpu, format);
+        const double tolerance = format == at::kFloat ? 1e-4 : 0.02;  // bf16 has 8 bits
+        for (size_t i = 0; i < expected.size(); ++i) {
+          CAPTURE(i);
+          const auto differences = found[i].detach().to(at::kCPU, at::kFloat).sub(expected[i]);
+          const auto worst = differences.abs().max().item().toDouble();
+          CHECK(worst < tolerance * expected[i].abs().max().item().toDouble());
+        }
+      }
 }
 
 TEST_CASE("gpu: batches that are copied ahead are the CPU's, however late they are read") {

@@ -2,7 +2,22 @@
 
 #include <stdexcept>
 
+#include "engine/device/device.h"
+
 namespace exprun {
+namespace {
+
+at::Tensor bounds_of(const std::vector<int64_t>& lengths, at::Device device) {
+  const auto count = static_cast<int64_t>(lengths.size());
+  const at::Tensor bounds = host_memory({count + 1}, at::TensorOptions(device).dtype(at::kInt));
+  int32_t* const bound = bounds.mutable_data_ptr<int32_t>();
+  bound[0] = 0;
+  for (int64_t i = 0; i < count; ++i)
+    bound[i + 1] = bound[i] + static_cast<int32_t>(lengths[static_cast<size_t>(i)]);
+  return bounds.to(at::TensorOptions(device), /*non_blocking=*/true);
+}
+
+}  // namespace
 
 std::string Dataset::prompt_for(const std::string&) const {
   throw std::logic_error("dataset: its samples have no template for an instruction");
@@ -35,10 +50,10 @@ Batch Batch::part(int64_t first, int64_t count) const {
 
 Documents Batch::documents() const {
   if (!is_packed()) throw std::logic_error("batch: it has no documents");
-  Documents documents{{}, positions, learned};
+  std::vector<int64_t> lengths;
   for (const Pack& pack : packs)
-    documents.lengths.insert(documents.lengths.end(), pack.documents.begin(), pack.documents.end());
-  return documents;
+    lengths.insert(lengths.end(), pack.documents.begin(), pack.documents.end());
+  return {lengths, positions, learned, bounds_of(lengths, positions.device())};
 }
 
 }  // namespace exprun

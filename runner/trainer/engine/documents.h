@@ -13,6 +13,7 @@ struct Documents {
   std::vector<int64_t> lengths;  // of each, in order: N in all
   at::Tensor positions;          // (N) int64, of each token in its document
   at::Tensor learned;            // (K) int64, the places of the targets that may count
+  at::Tensor bounds;             // (documents + 1) int32: where each begins, then N
 };
 
 }  // namespace exprun

@@ -77,7 +77,8 @@ at::Tensor Attention::mixed(const at::Tensor& x, bool training, const Documents*
   const double dropout = training ? s.dropout : 0;
   if (documents) {
     const auto [query, key, value] = placed(project(x, training), 0, documents);
-    return document_attention(query, key, value, documents->lengths, s.sliding_window, dropout);
+    return document_attention(query, key, value, documents->lengths, documents->bounds,
+                              s.sliding_window, dropout);
   }
   const bool windowed = s.sliding_window > 0 && s.sliding_window < x.size(1);
   const bool unplaced = s.qk_norm == AttentionSettings::QkNorm::none && !s.rotary;

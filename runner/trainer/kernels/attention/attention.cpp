@@ -5,11 +5,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/attention/attention_aten.h"
 #include "kernels/attention/attention_head.h"
 #include "kernels/custom_function.h"
 #include "kernels/instruction_set.h"
@@ -201,6 +201,21 @@ bool may_be_ours(const at::Tensor& tensor, double dropout) {
   return tensor.is_cpu() && (format == at::kFloat || format == at::kBFloat16) && dropout == 0;
 }
 
+at::Tensor causal_by_aten(const Heads& heads, double dropout, Shapes shapes) {
+  return attention_aten(heads.query.transpose(1, 2), heads.key.transpose(1, 2),
+                        heads.value.transpose(1, 2),
+                        {.is_causal = true, .dropout = dropout, .shapes = shapes});
+}
+
+at::Tensor windowed_by_aten(const Heads& heads, int64_t window, double dropout, Shapes shapes) {
+  const int64_t length = heads.query.size(1);
+  const auto visible =
+      at::ones({length, length}, heads.query.options().dtype(at::kBool)).tril().triu(1 - window);
+  return attention_aten(heads.query.transpose(1, 2), heads.key.transpose(1, 2),
+                        heads.value.transpose(1, 2),
+                        {.visible = visible, .dropout = dropout, .shapes = shapes});
+}
+
 autotune::Key key_of(at::ScalarType format, int64_t batch, int64_t length, int64_t heads,
                      int64_t key_heads, int64_t width) {
   return {format == at::kFloat ? "attention" : "attention_bf16",
@@ -211,40 +226,33 @@ autotune::Key key_of(at::ScalarType format, int64_t batch, int64_t length, int64
 
 at::Tensor causal_attention_aten(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value, double dropout) {
-  const bool shared = key.size(2) != query.size(2);
-  const auto mixed = at::scaled_dot_product_attention(
-      query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), {}, dropout,
-      /*is_causal=*/true, /*scale=*/std::nullopt, /*enable_gqa=*/shared);
-  return mixed.transpose(1, 2).flatten(2);
+  return causal_by_aten({query, key, value}, dropout, Shapes::repeat);
 }
 
 at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, int64_t window, double dropout) {
-  const int64_t length = query.size(1);
-  const auto visible =
-      at::ones({length, length}, query.options().dtype(at::kBool)).tril().triu(1 - window);
-  const bool shared = key.size(2) != query.size(2);
-  const auto mixed = at::scaled_dot_product_attention(
-      query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), visible, dropout,
-      /*is_causal=*/false, /*scale=*/std::nullopt, /*enable_gqa=*/shared);
-  return mixed.transpose(1, 2).flatten(2);
+  return windowed_by_aten({query, key, value}, window, dropout, Shapes::repeat);
 }
 
 at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, const std::vector<int64_t>& lengths,
-                              int64_t window, double dropout) {
+                              const at::Tensor& bounds, int64_t window, double dropout) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   const bool windowed = window > 0 && window < longest;
   if (!windowed && may_be_ours(query, dropout) && has_our_kernels())
     return separate_ours(query, key, value, documents_of(lengths));
+  if (const auto all = document_attention_flash(query, key, value, lengths, bounds,
+                                                windowed ? window : 0, dropout))
+    return *all;
   Tensors mixed;
   for (const auto& [batch, first, length] : documents_of(lengths)) {
     const auto part = [first = first, length = length](const at::Tensor& heads) {
       return heads.narrow(1, first, length);
     };
+    const Heads document{part(query), part(key), part(value)};
     mixed.push_back(window > 0 && window < length
-                        ? windowed_attention(part(query), part(key), part(value), window, dropout)
-                        : causal_attention_aten(part(query), part(key), part(value), dropout));
+                        ? windowed_by_aten(document, window, dropout, Shapes::vary)
+                        : causal_by_aten(document, dropout, Shapes::vary));
   }
   return at::cat(mixed, 1);
 }

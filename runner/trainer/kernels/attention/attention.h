@@ -33,10 +33,11 @@ at::Tensor windowed_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, int64_t window, double dropout);
 
 // Of documents of these lengths one after another, each by itself: query (1, N, H, D), key and
-// value (1, N, H', D) -> (1, N, H D). `window`: as in windowed_attention; 0: all positions before.
+// value (1, N, H', D) -> (1, N, H D). `bounds` as Documents has them (engine/documents.h).
+// `window`: as in windowed_attention; 0: all positions before.
 at::Tensor document_attention(const at::Tensor& query, const at::Tensor& key,
                               const at::Tensor& value, const std::vector<int64_t>& lengths,
-                              int64_t window, double dropout);
+                              const at::Tensor& bounds, int64_t window, double dropout);
 
 // causal_attention by our kernel: fp32 or bf16 on a CPU.
 at::Tensor causal_attention_ours(const at::Tensor& query_key_value, HeadCounts heads);

@@ -2,13 +2,13 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
+#include "kernels/attention/attention_aten.h"
 #include "kernels/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -144,11 +144,7 @@ at::Tensor decoding_attention(const at::Tensor& query, const at::Tensor& key,
 
 at::Tensor decoding_attention_aten(const at::Tensor& query, const at::Tensor& key,
                                    const at::Tensor& value) {
-  const bool shared = key.size(1) != query.size(2);
-  const auto mixed = at::scaled_dot_product_attention(
-      query.transpose(1, 2), key, value, {}, /*dropout_p=*/0, /*is_causal=*/false,
-      /*scale=*/std::nullopt, /*enable_gqa=*/shared);
-  return mixed.transpose(1, 2).flatten(2);
+  return attention_aten(query.transpose(1, 2), key, value, {.shapes = Shapes::vary});
 }
 
 }  // namespace exprun
