@@ -1,6 +1,6 @@
 """A GPT in plain PyTorch: what tools/bench/training.py compares with.
 
-usage: gpt_torch.py CASE TOKENS [--weights FILE] [--optimizer default|fused] [--compile] [--bf16]
+usage: gpt_torch.py CASE TOKENS [--weights FILE] [--optimizer default|fused] [--compile] [--bf16] [--device cpu|cuda]
   CASE     JSON: the tables model, batch and optimizer of a recipe, of which this knows what the benchmarks use
   TOKENS   raw uint16 tokens, read one sequence after another
 
@@ -121,7 +121,9 @@ class FeedForward(nn.Module):
         up = self.up_projection(x)
         if self.activation == "swiglu":
             return self.down_projection(F.silu(self.gate_projection(x)) * up)
-        return self.down_projection(F.relu(up).square() if self.activation == "relu_squared" else F.gelu(up))
+        if self.activation == "relu_squared":
+            return self.down_projection(F.relu(up).square())
+        return self.down_projection(F.gelu(up, approximate="tanh" if self.activation == "gelu_tanh" else "none"))
 
 
 class Block(nn.Module):
@@ -153,7 +155,7 @@ class GPT(nn.Module):
     def forward(self, tokens, targets):
         x = self.token_embedding(tokens)
         if self.learned:
-            x = x + self.position_embedding(torch.arange(tokens.shape[1]))
+            x = x + self.position_embedding(torch.arange(tokens.shape[1], device=tokens.device))
         x = self.embedding_norm(x)
         for block in self.blocks:
             x = block(x)
@@ -233,12 +235,15 @@ class Contestant:
             weights.setdefault("head.weight", weights["token_embedding.weight"])
             model.load_state_dict(weights)
             del weights
+        self.device = options.device
+        model.to(self.device)
         self.max_norm = case["optimizer"].get("max_grad_norm", 1.0)
         self.optimizers = make_optimizers(case["optimizer"], model, options)
         self.parameters = list(model.parameters())
         self.model = torch.compile(model) if options.compile else model
-        self.autocast = torch.autocast("cpu", torch.bfloat16, enabled=options.bf16)
+        self.autocast = torch.autocast(self.device, torch.bfloat16, enabled=options.bf16)
         self.length, self.sequences = case["model"]["context_length"], case["batch"]["sequences"]
+        self.micro_batch = case["batch"].get("micro_batch", self.sequences)
         with open(options.tokens, "rb") as file:
             self.text = torch.frombuffer(bytearray(file.read()), dtype=torch.uint16)
         self.next = 0
@@ -246,20 +251,23 @@ class Contestant:
     def batch(self):
         blocks = (len(self.text) - 1) // self.length
         starts = [(self.next * self.sequences + i) % blocks * self.length for i in range(self.sequences)]
-        return tuple(torch.stack([self.text[at + shift : at + shift + self.length].long() for at in starts]) for shift in (0, 1))
+        return tuple(torch.stack([self.text[at + shift : at + shift + self.length].long() for at in starts]).to(self.device)
+                     for shift in (0, 1))
 
     def step(self):
-        x, y = self.batch()
-        with self.autocast:
-            loss = self.model(x, y)
-        loss.backward()
+        mean = torch.zeros((), device=self.device)
+        for x, y in zip(*(part.split(self.micro_batch) for part in self.batch())):
+            with self.autocast:
+                loss = self.model(x, y) * (len(x) / self.sequences)
+            loss.backward()
+            mean += loss.detach()
         if self.max_norm:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.max_norm)
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         self.next += 1
-        return loss.item()
+        return mean.item()
 
     def run(self, steps):
         forget_peak()
@@ -268,7 +276,10 @@ class Contestant:
             begin = time.perf_counter()
             losses.append(self.step())
             milliseconds.append(1000 * (time.perf_counter() - begin))
-        return {"milliseconds": milliseconds, "losses": losses, "peak_bytes": resident_bytes("VmHWM") - self.before}
+        return {"milliseconds": milliseconds, "losses": losses, "peak_bytes": self.peak_bytes()}
+
+    def peak_bytes(self):
+        return torch.cuda.max_memory_allocated() if self.device == "cuda" else resident_bytes("VmHWM") - self.before
 
 
 def main():
@@ -279,7 +290,9 @@ def main():
     parser.add_argument("--optimizer", choices=["default", "fused"], default="default")
     parser.add_argument("--compile", action="store_true", help="torch.compile, as nanoGPT does by default")
     parser.add_argument("--bf16", action="store_true", help="autocast to bf16")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="on cuda, products in fp32 use TF32")
     options = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = True
     with open(options.case, encoding="utf-8") as file:
         contestant = Contestant(json.load(file), options)
     print(json.dumps({"torch": torch.__version__, "instruction_set": torch.backends.cpu.get_cpu_capability(),
