@@ -22,6 +22,12 @@ struct Conversation {
   std::vector<Message> messages;
 };
 
+struct TemplateForm {
+  const char* name;
+  void (*write)(const Conversation& conversation, std::vector<ExamplePart>& parts);
+  std::string (*in_jinja)(const std::string& end_of_text);
+};
+
 namespace {
 
 using nlohmann::json;
@@ -147,6 +153,16 @@ void plain(const Conversation& conversation, Parts& parts) {
   }
 }
 
+std::string quoted_for_jinja(const std::string& text) {
+  return json_text(json(text));  // a JSON string is one of Jinja's
+}
+
+std::string plain_in_jinja(const std::string& end_of_text) {
+  return R"({% for message in messages %}{{ message["content"] }})"
+         R"({% if message["role"] == "assistant" %}{{ )" +
+         quoted_for_jinja(end_of_text) + " }}{% endif %}{% endfor %}";
+}
+
 constexpr const char* kOfInstruction =
     "Below is an instruction that describes a task. Write a response that appropriately completes "
     "the request.";
@@ -173,6 +189,18 @@ void alpaca(const Conversation& conversation, Parts& parts) {
   }
 }
 
+std::string alpaca_in_jinja(const std::string& end_of_text) {
+  return R"({% if messages[0]["role"] != "system" %}{{ )" +
+         quoted_for_jinja(std::string(kOfInstruction) + "\n\n") +
+         R"( }}{% endif %}{% for message in messages %})"
+         R"({% if message["role"] == "system" %}{{ message["content"] + "\n\n" }})"
+         R"({% elif message["role"] == "user" %})"
+         R"({{ "### Instruction:\n" + message["content"] + "\n\n" }})"
+         R"({% else %}{{ "### Response:" + message["content"] + )" +
+         quoted_for_jinja(end_of_text) +
+         R"( }}{% endif %}{% endfor %}{% if add_generation_prompt %}{{ "### Response:" }}{% endif %})";
+}
+
 void chatml(const Conversation& conversation, Parts& parts) {
   for (const Message& message : conversation.messages) {
     add(parts, Kind::special, "<|im_start|>");
@@ -181,6 +209,12 @@ void chatml(const Conversation& conversation, Parts& parts) {
     add(parts, Kind::special, "<|im_end|>", is_response(message));
     add(parts, Kind::text, "\n");
   }
+}
+
+std::string chatml_in_jinja(const std::string&) {
+  return R"({% for message in messages %}{{ "<|im_start|>" + message["role"] + "\n" + )"
+         R"(message["content"] + "<|im_end|>\n" }}{% endfor %})"
+         R"({% if add_generation_prompt %}{{ "<|im_start|>assistant\n" }}{% endif %})";
 }
 
 void llama3(const Conversation& conversation, Parts& parts) {
@@ -195,22 +229,34 @@ void llama3(const Conversation& conversation, Parts& parts) {
   }
 }
 
+std::string llama3_in_jinja(const std::string&) {
+  return R"({{ "<|begin_of_text|>" }}{% for message in messages %})"
+         R"({{ "<|start_header_id|>" + message["role"] + "<|end_header_id|>\n\n" + )"
+         R"(message["content"] + "<|eot_id|>" }}{% endfor %}{% if add_generation_prompt %})"
+         R"({{ "<|start_header_id|>assistant<|end_header_id|>\n\n" }}{% endif %})";
+}
+
+constexpr std::array<TemplateForm, 4> kForms = {{{"plain", plain, plain_in_jinja},
+                                                 {"alpaca", alpaca, alpaca_in_jinja},
+                                                 {"chatml", chatml, chatml_in_jinja},
+                                                 {"llama3", llama3, llama3_in_jinja}}};
+
 }  // namespace
 
 ExampleTemplate::ExampleTemplate(const std::string& name) {
-  using Named = std::pair<const char*, Form>;
-  static constexpr std::array<Named, 4> kForms = {
-      {{"plain", plain}, {"alpaca", alpaca}, {"chatml", chatml}, {"llama3", llama3}}};
-  const auto* found = std::find_if(kForms.begin(), kForms.end(),
-                                   [&](const Named& form) { return form.first == name; });
-  if (found == kForms.end())
+  form_ = std::find_if(kForms.begin(), kForms.end(),
+                       [&](const TemplateForm& form) { return form.name == name; });
+  if (form_ == kForms.end())
     throw std::logic_error("example template: none is named '" + name + "'");
-  form_ = found->second;
+}
+
+std::string ExampleTemplate::in_jinja(const std::string& end_of_text) const {
+  return form_->in_jinja(end_of_text.empty() ? kEndOfText : end_of_text);
 }
 
 std::string ExampleTemplate::prompt(const std::string& message) const {
   Parts parts;
-  form_({{{"user", message, ""}, {"assistant", "", ""}}}, parts);
+  form_->write({{{"user", message, ""}, {"assistant", "", ""}}}, parts);
   std::string text;
   for (const ExamplePart& part : parts) {
     if (part.is_learned) break;
@@ -221,7 +267,7 @@ std::string ExampleTemplate::prompt(const std::string& message) const {
 
 std::vector<ExamplePart> ExampleTemplate::empty_exchange() const {
   Parts parts;
-  form_({{{"user", "", ""}, {"assistant", "", ""}}}, parts);
+  form_->write({{{"user", "", ""}, {"assistant", "", ""}}}, parts);
   return parts;
 }
 
@@ -247,7 +293,7 @@ TextBounds ExampleTemplate::bounds(const Tokenizer& tokenizer) const {
 
 std::vector<ExamplePart> ExampleTemplate::fill(std::string_view record) const {
   Parts parts;
-  form_(conversation_of(parsed(record)), parts);
+  form_->write(conversation_of(parsed(record)), parts);
   return parts;
 }
 

@@ -41,13 +41,18 @@ class ExampleTemplate {
   // prompt for it.
   std::string prompt(const std::string& message) const;
 
+  // The same in Jinja, as transformers' apply_chat_template() reads it: of `messages`, and with
+  // `add_generation_prompt` what stands before the next response. A response ends with
+  // `end_of_text`, the text of the tokenizer's token, or a NUL where that is empty, unless the
+  // template has a token of its own.
+  std::string in_jinja(const std::string& end_of_text) const;
+
   // Those of `tokenizer` for its examples, which begin with the token before every text only where
   // the template writes it, and end after a response: at the last of `ends`, or at `end_marker`.
   TextBounds bounds(const Tokenizer& tokenizer) const;
 
  private:
-  using Form = void (*)(const struct Conversation& conversation, std::vector<ExamplePart>& parts);
-  Form form_;
+  const struct TemplateForm* form_;
 };
 
 }  // namespace exprun

@@ -129,6 +129,22 @@ class Instruction(ExprunTest):
         self.assertIn("a response ends with the text '<|im_end|>' (template \"chatml\"), for which the vocabulary has no "
                       "token: other programs do not stop there\n", said)
 
+    def test_an_export_is_asked_as_its_examples_were(self):
+        self.write_records([{"instruction": f"Say {word}.", "output": word} for word in ("red", "blue") for _ in range(30)])
+        self.exprun("ft.toml", "steps=250", "lr=1e-2", "validation_every=10")
+        self.exprun("export", "@last", "--huggingface", "out")
+        self.assertEqual(json.loads((self.folder / "out/tokenizer_config.json").read_text())["chat_template"],
+                         '{% for message in messages %}{{ "<|im_start|>" + message["role"] + "\\n" + message["content"] + '
+                         '"<|im_end|>\\n" }}{% endfor %}{% if add_generation_prompt %}{{ "<|im_start|>assistant\\n" }}{% endif %}')
+        self.assertIn("\nIt was trained on instructions in the template `chatml`. This is the prompt for one of them:\n\n```text\n"
+                      "<|im_start|>user\nName three colors.<|im_end|>\n<|im_start|>assistant\n```\n",
+                      (self.folder / "out/README.md").read_text())
+        for word in "red", "blue":
+            asked = self.exprun("sample", "out", "--instruction", "--prompt", f"Say {word}.", "temperature=0", "tokens=40")
+            self.assertEqual(asked.out, f"Say {word}.\n{word}\n")
+        self.exprun("new", "more", "--from", "out", "--data", "instruction", "--path", "examples.jsonl")
+        self.assertRegex((self.folder / "more.toml").read_text(), r'\ntemplate = "chatml" ')
+
     def test_a_template_that_the_tokenizer_cannot_write_is_refused_at_its_key(self):
         self.write("text.toml", TINY)
         self.exprun("text.toml", "steps=2")

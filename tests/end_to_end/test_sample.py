@@ -183,7 +183,7 @@ class Sample(ExprunTest):
     def test_instructions_need_a_run_that_was_trained_on_them(self):
         self.exprun("export", "@last", "--huggingface", "model")
         for word in "@last", "model":
-            self.assertIn('sample: --instruction needs a run with dataset.type = "instruction", whose template it uses; write '
+            self.assertIn('sample: --instruction needs a run with dataset.type = "instruction", or its export, whose template it uses; write '
                           "the whole prompt with --prompt\n",
                           self.exprun("sample", word, "--instruction", "--prompt=a", code=2).err)
 

@@ -60,6 +60,11 @@ print(json.dumps({"first": ids[0, 0].item(), "loss": model(ids, labels=ids).loss
                   "written": b"".join(BYTES[id] for id in written.tolist()).decode(errors="replace"),
                   "chat": chat, "eos": settings.eos_token_id, "bos": settings.bos_token_id, "pad": settings.pad_token_id}))
 """
+CHAT = """
+import json, sys, transformers
+tokenizer = transformers.AutoTokenizer.from_pretrained(sys.argv[1])
+print(json.dumps(tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False, add_generation_prompt=True)))
+"""
 ADAPTED = """
 import sys, torch, transformers, peft
 base, adapter, merged = sys.argv[1:]
@@ -123,6 +128,17 @@ class Transformers(ExprunTest):
                 self.exprun("export", name, "--huggingface", name, "--dtype", "bf16")
                 loaded = self.call(self.python, "-c", LOADED, self.folder / name, "The \u00e9t\u00e9 sea.")
                 self.assertTrue(loaded.startswith(expected), loaded)
+
+    def test_a_chat_is_written_as_the_examples_of_a_run_are(self):
+        self.write("text.jsonl", "".join(json.dumps({"prompt": str(n), "response": str(n)}) + "\n" for n in range(40)))
+        for template in "plain", "alpaca", "chatml", "llama3":
+            with self.subTest(template=template):
+                self.exprun("tiny.toml", "steps=2", "context_length=256", f"name={template}",
+                            f"dataset={{type='instruction', path='text.jsonl', template='{template}', tokenizer='byte'}}")
+                self.exprun("export", template, "--huggingface", f"{template}_out")
+                (asked,) = json.loads(self.exprun("sample", template, "--instruction", "--prompt=Hi", "tokens=1", "--json").out)
+                written = self.call(self.python, "-c", CHAT, self.folder / f"{template}_out")
+                self.assertEqual(json.loads(written), asked["prompt"])
 
     def seen(self, folder, text):
         tokens = [*(bytes([byte]) for byte in ALPHABET_BYTES), *(token.encode() for token in CHAT_TOKENS), *[b"\xff"] * 10]

@@ -30,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTokenShards = "token_shards";
-constexpr const char* kExportedRecipe = "recipe.toml";
 
 // Whether there are files that a path names.
 bool is_there(const Value& path) try {

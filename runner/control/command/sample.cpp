@@ -105,13 +105,14 @@ void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe,
               ExitCode::bad_recipe);
 }
 
-// Of the run's dataset. Throws Error where it has none.
-PromptForm form_of_instructions(const WeightsArgument& weights, const ResolvedRecipe& recipe) {
+// Of the dataset of a run, or of that which a folder was exported from. Throws Error where it has
+// none.
+PromptForm form_of_instructions(const ResolvedRecipe& recipe) {
   const Section dataset = recipe.section("dataset");
-  if (!weights.run() || dataset.get<std::string>("type") != "instruction")
+  if (dataset.get<std::string>("type") != "instruction")
     throw Error(
-        "sample: --instruction needs a run with dataset.type = \"instruction\", whose "
-        "template it uses; write the whole prompt with --prompt",
+        "sample: --instruction needs a run with dataset.type = \"instruction\", or its export, "
+        "whose template it uses; write the whole prompt with --prompt",
         ExitCode::bad_recipe);
   return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
 }
@@ -158,8 +159,7 @@ Prompting prompting_of(const WeightsArgument& weights, const ResolvedRecipe& rec
   Prompting prompting;
   prompting.has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
   if (prompting.has_own_prompt) prompting.own_instruction = instruction_of(weights, changes);
-  if (as_instructions || prompting.own_instruction)
-    prompting.form = form_of_instructions(weights, recipe);
+  if (as_instructions || prompting.own_instruction) prompting.form = form_of_instructions(recipe);
   return prompting;
 }
 

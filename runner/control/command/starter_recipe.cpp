@@ -114,6 +114,8 @@ Given data_given(const SchemaSet& schemas, const StarterRequest& request) {
   if (request.prepared) given.emplace("tokenizer", "\"prepared\"");
   if (request.from.empty() || request.prepared) return given;
   given.merge(tokenizer_given(request.from));
+  if (const auto form = template_of(request.from); form && request.data == "instruction")
+    given.emplace("template", toml_quoted(*form));
   return given;
 }
 

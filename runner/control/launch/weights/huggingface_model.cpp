@@ -3,9 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "huggingface/model_config.h"
 #include "recipe/key_path.h"
+#include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -39,6 +42,17 @@ std::optional<fs::path> tokenizer_of(const fs::path& folder) {
   return std::nullopt;
 }
 
+std::optional<std::string> template_of(const fs::path& folder) try {
+  const ResolvedRecipe recipe =
+      try_resolve(read_recipe((folder / kExportedRecipe).string(), {})).recipe;
+  if (text_at(recipe.root(), "dataset.type") != "instruction") return std::nullopt;
+  return text_at(recipe.root(), "dataset.template");
+} catch (const Error&) {
+  return std::nullopt;
+} catch (const RecipeError&) {
+  return std::nullopt;
+}
+
 std::string dtype_of(const fs::path& folder) {
   const nlohmann::json config = read_config(folder / kConfigFile);
   std::string dtype;
@@ -50,7 +64,10 @@ std::string dtype_of(const fs::path& folder) {
 RecipeText recipe_of_model(const fs::path& folder) {
   std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
   for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";
-  text += "[dataset]\ntype = \"text\"\npath = " + toml_quoted((folder / kConfigFile).string());
+  const auto form = template_of(folder);
+  text += "[dataset]\ntype = " + std::string(form ? "\"instruction\"" : "\"text\"") +
+          "\npath = " + toml_quoted((folder / kConfigFile).string());
+  if (form) text += "\ntemplate = " + toml_quoted(*form);
   if (const auto tokenizer = tokenizer_of(folder))
     text += "\ntokenizer = \"huggingface\"\nvocabulary = " + toml_quoted(tokenizer->string());
   text +=

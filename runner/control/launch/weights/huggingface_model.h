@@ -11,6 +11,9 @@
 
 namespace exprun {
 
+// The recipe of the run, in a folder that exprun exported.
+inline constexpr const char* kExportedRecipe = "recipe.toml";
+
 // Whether it is a folder with a config.json.
 bool is_huggingface_folder(const std::filesystem::path& folder);
 
@@ -21,6 +24,10 @@ std::map<std::string, std::string> model_keys_of(const std::filesystem::path& fo
 // The file or folder of its tokenizer: a tokenizer.json, or the two of GPT-2's kind; nothing where
 // it has none that exprun reads.
 std::optional<std::filesystem::path> tokenizer_of(const std::filesystem::path& folder);
+
+// The template of the instructions that it was trained on, as the recipe of its run says; nothing
+// where there is none.
+std::optional<std::string> template_of(const std::filesystem::path& folder);
 
 // The format of its weights, as its config.json says: "fp32", "bf16" or "fp16".
 std::string dtype_of(const std::filesystem::path& folder);

@@ -167,12 +167,16 @@ void add_end(ordered_json& generation, uint32_t token) {
   generation["eos_token_id"] = ends.size() == 1 ? ends.front() : ends;
 }
 
-// Where responses end in the examples that the run has learned.
-void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
-                           const ExportedModel& model, std::vector<std::string>& warnings) {
+// The template of the examples that the run has learned; nothing where it learned no instructions.
+std::optional<std::string> template_of(const ExportedModel& model) {
   const Section dataset = model.recipe.section("dataset");
-  if (dataset.type() != "instruction") return;
-  const auto form = dataset.get<std::string>("template");
+  if (dataset.type() != "instruction") return std::nullopt;
+  return dataset.get<std::string>("template");
+}
+
+// Where responses end in these examples.
+void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
+                           const std::string& form, std::vector<std::string>& warnings) {
   const TextBounds bounds = ExampleTemplate(form).bounds(tokenizer);
   if (bounds.end_marker.empty()) return add_end(generation, bounds.ends.back());
   const Tokens marker = tokenizer.encode(bounds.end_marker);
@@ -207,7 +211,13 @@ TokenizerFiles tokenizer_files(const std::string& of, const ExportedModel& model
   TokenizerFiles files = made_for(*tokenizer, of, model);
   if (const auto settings = settings_beside_vocabulary(model, warnings))
     files = copied_from(*settings, std::move(files));
-  add_ends_of_responses(files.generation_config, *tokenizer, model, warnings);
+  if (const auto form = template_of(model)) {
+    // What the run learned, whatever stood beside the vocabulary.
+    files.tokenizer_config["chat_template"] =
+        ExampleTemplate(*form).in_jinja(text_of(*tokenizer, tokenizer->end_of_text()).value_or(""));
+    files.others.erase("chat_template.jinja");
+    add_ends_of_responses(files.generation_config, *tokenizer, *form, warnings);
+  }
   return files;
 }
 
@@ -297,6 +307,13 @@ std::string use_text(const ExportedModel& model, bool has_tokenizer) {
          "`[model] init_from` of exprun reads this folder.\n";
 }
 
+std::string prompt_text(const std::string& form) {
+  std::string prompt = ExampleTemplate(form).prompt("Name three colors.");
+  if (!prompt.ends_with('\n')) prompt += '\n';
+  return "\nIt was trained on instructions in the template `" + form +
+         "`. This is the prompt for one of them:\n\n```text\n" + prompt + "```\n";
+}
+
 std::string model_card(const ExportedModel& model, bool has_tokenizer) {
   const RunRow& run = model.run;
   const bool loads = model.config.obstacles.empty();
@@ -312,6 +329,7 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
       weights_text(model.recipe, model.is_adapter) +
       " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
       (model.is_adapter ? use_of_adapter(model) : use_text(model, has_tokenizer));
+  if (const auto form = template_of(model)) text += prompt_text(*form);
   text += metrics_text(model.series, model.criterion);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
