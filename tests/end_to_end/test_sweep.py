@@ -161,6 +161,22 @@ class Sweep(SweepCrashes):
         self.exprun(*removal.split())
         self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
 
+    def test_the_trial_of_a_text_that_was_brought_back_is_the_run_on_it(self):
+        text = (self.folder / "text.txt").read_text()
+        line = ("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=3")
+        self.exprun("tiny.toml", "steps=3")
+        first = self.run_folder().name
+        self.write("text.txt", text + "changed")
+        self.exprun("tiny.toml", "steps=3", "--new")
+        self.write("text.txt", text)
+        for state in "finished", "interrupted":
+            self.change_store(("UPDATE attempt SET state = ? WHERE run = 2", (state,)))
+            trials = self.exprun(*line, "--dry-run", "--json")
+            self.assertEqual([(trial["state"], trial["run"]) for trial in json.loads(trials.out)], [("finished", first), ("to run", None)])
+            self.assertNotIn("warning", trials.err)
+        self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
+        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(1,), (3,)])
+
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
         self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")

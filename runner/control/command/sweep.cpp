@@ -139,8 +139,10 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
 GlanceAtData what_data_tell(DatasetGlances& glances) {
   return [&glances](const Resolution& resolution) {
     DataGlance glance;
-    if (resolution.is_valid("dataset"))
-      glance.dataset_info = glances.of(resolution.recipe).dataset_info;
+    if (!resolution.is_valid("dataset")) return glance;
+    const DataGlance& seen = glances.of(resolution.recipe);
+    glance.dataset_info = seen.dataset_info;
+    glance.fingerprint = seen.fingerprint;
     return glance;
   };
 }
