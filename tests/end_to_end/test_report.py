@@ -192,6 +192,16 @@ class Report(ExprunTest):
         super().setUp()
         self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATION)
 
+    def test_an_evaluation_with_defaults_alone_tells_two_runs_apart(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("tiny.toml", "steps=2", "evaluation.sample.type=sample")
+        rows = json.loads(self.exprun("report", "--sort", "id", "--json").out)
+        self.assertEqual([row["evaluation.sample.type"] for row in rows], [None, "sample"])
+        self.exprun("tiny.toml", "steps=2", "evaluation.sample.every='1 steps'")
+        rows = json.loads(self.exprun("report", "--sort", "id", "--where", "id!=2", "--json").out)
+        self.assertEqual([row["evaluation.sample.every"] for row in rows], [None, "1 step"])
+        self.assertNotIn("evaluation.sample.type", rows[0])
+
     def test_losses_of_different_data_are_not_said_to_compare(self):
         self.write("other.txt", "Another text, whose characters are others. " * 20)
         self.exprun("tiny.toml", "steps=2")
