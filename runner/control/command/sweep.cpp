@@ -127,7 +127,7 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
                      {"state", "state"},
                      value_column(criterion),
                      step_column(criterion),
-                     {"run", "run", false, kPriorityLast}},
+                     {"run", "run", false, kPriorityDetail}},
                     {}};
   for (const Trial& trial : plan.trials)
     table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));

@@ -148,7 +148,7 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
     for (size_t run = 0; run < runs.size(); ++run)
       column.cells.push_back(summary_cell(of_run(run), Which::last));
   };
-  add_last(criterion.series, kPriorityLast,
+  add_last(criterion.series, kPriorityLastValue,
            [&](size_t run) -> const std::optional<SeriesRow>& { return values[run]; });
   for (const auto& [series, of] : {std::pair("val/loss", &ReportedRun::val_loss),
                                    std::pair("train/loss", &ReportedRun::train_loss)})

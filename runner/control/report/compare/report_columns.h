@@ -20,11 +20,12 @@ enum ColumnPriority : size_t {
   kPriorityState,
   kPriorityAsked,      // named on the command line
   kPriorityParameter,  // the first of the tables that experiments are usually about
-  kPriorityLast,       // of the metric that orders
+  kPriorityLastValue,  // of the metric that orders
   kPriorityFurtherParameter,
   kPriorityStep,
   kPriorityMetric,
   kPriorityLater,
+  kPriorityDetail,  // of a trial: its run or its message, which are long
   kPriorityTime,
   kPriorityOtherParameter,
   kPriorityFork,
