@@ -91,7 +91,7 @@ class Sweep(SweepCrashes):
         self.write("quiz.jsonl", '{"context": "7", "endings": ["8", "1"], "label": 0}\n')
         own = ("evaluation.quiz={type='completion',path='quiz.jsonl'}", "run.best_metric=quiz/acc", "run.best_goal=maximize")
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", *own)
-        self.assertIn("best: lr=", self.exprun(*line).err)
+        self.assertRegex(self.exprun(*line).err, r"(?m)^exprun: best: lr=\S+, quiz/acc ")
         self.exprun(*line, "sweep.metric=val/loss", "steps=5")
         self.exprun(*line, "sweep.goal=minimize", "steps=6")
         compared = [json.loads(self.exprun("sweep", "show", word, "--json").out) for word in "123"]
