@@ -196,9 +196,12 @@ class Fork(LaterTraining):
         text = (self.folder / "text.txt").read_text()
         self.write("text.txt", text[:-40])
         changed = "data: text.txt has changed since\n"
-        self.assertIn(f"new run; differs from {origin}: run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
-        self.assertIn(f"new run; differs from {origin}: {changed}", self.exprun("rerun", origin).err)
+        warning = f"exprun: warning: new run; differs from {origin}: "
+        self.assertIn(f"{warning}run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
+        self.assertIn(warning + changed, self.exprun("rerun", origin).err)
+        self.assertEqual(self.exprun("rerun", origin, "-q").err, warning + changed)
         rerun = self.newest().name
+        self.assertEqual(self.exprun("rerun", rerun, "-q", "lr=1e-3", "validation_fraction=0.2").err, "")
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-4", "steps=2")  # trials, which nobody had in mind
         self.assertIn(f"new run; differs from {rerun}: run.steps: 4 (was 2)\n", self.exprun("tiny.toml", "steps=4").err)
         self.write("text.txt", text + "~~~~~~~~")

@@ -27,15 +27,24 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
+// Who forks or repeats a run does so on its data, so that others are worth a warning.
+void say_difference(const Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const PreparedData& data) {
+  const auto source = request.source();
+  const auto [text, data_differ] =
+      difference_from_known(store, folder, request.resolved, data, source);
+  if (text.empty()) return;
+  if (source && data_differ)
+    log_warning(text);
+  else
+    log_info(text);
+}
+
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return continue_run(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
-  const std::string difference =
-      request.trial
-          ? ""
-          : difference_from_known(store, folder, request.resolved, prepared.data, request.source());
-  if (!difference.empty()) log_info(difference);
+  if (!request.trial) say_difference(store, folder, request, prepared.data);
   return begin_new_run(store, folder, request, prepared);
 }
 
