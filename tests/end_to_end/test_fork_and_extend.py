@@ -386,7 +386,7 @@ class Fork(LaterTraining):
         self.assertEqual([step for step, _ in self.losses(fork)], list(range(21, 31)))
         self.assertNotEqual(self.losses(fork)[1:], self.losses(self.origin, after=20)[1:10])
         self.assertIn(f"# forked at   step 20 of {self.origin.name}\n"
-                      f"# fork again  this recipe as a file trains from step 0; `exprun rerun {fork.name}` trains it again\n",
+                      f"# fork again  run from a file, this recipe begins at step 0; `exprun rerun {fork.name}` forks again\n",
                       self.exprun("show", "@last").out)
         self.assertNotIn("# fork again", self.exprun("show", self.origin.name).out)
         self.assertIn(f"step 20 of {self.origin.name}", self.exprun("ls").out.splitlines()[1])

@@ -94,7 +94,10 @@ std::string resolved_toml_of(const Store& store, const RunRow& run, const StoreF
 // Its recipe, run from a file, begins with new weights.
 std::string how_to_fork_again(const RunRow& run, const StoreFolder& folder) {
   if (run.origin.empty()) return "";
-  return "this recipe as a file trains from step 0; " + how_to_train_again(folder, run.folder);
+  const std::string why_not = why_not_repeated(folder, run);
+  return "run from a file, this recipe begins at step 0; " +
+         (why_not.empty() ? "`exprun rerun " + folder.words_for(run.folder) + "` forks again"
+                          : "it " + why_not);
 }
 
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
