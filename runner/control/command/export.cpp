@@ -194,11 +194,11 @@ int export_folder(const std::string& reference, const FolderRequest& request,
                      {checkpoint.path, writing.path(), dtype,
                       config.obstacles.empty() ? config.model_type : "", request.adapter_only});
   if (exit_code != 0) return exit_code;
-  const auto warnings = write_huggingface_files(
-      {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
-       data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
-       request.adapter_only},
-      writing.path());
+  const auto warnings =
+      write_huggingface_files({run, store.series(run.id), recorded_criterion(store, run), recipe,
+                               data, config, checkpoint.step, dtype, globals.command_line,
+                               vocabulary_of(run, recipe), request.adapter_only},
+                              writing.path());
   writing.commit();
   if (request.adapter_only) {
     log_info("wrote the adapter of step " + std::to_string(checkpoint.step) + ", " +

@@ -14,12 +14,10 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
-#include "control/launch/run/present_folder.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
-#include "control/report/run_details.h"
 #include "control/report/standard_output.h"
 
 namespace exprun {
@@ -79,7 +77,7 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                  const RunRow& run) {
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
-  print(run_result(reported_run(store, run), shown_folder(folder, run.folder)));
+  print(result_of(store, folder, run));
   if (has_other_data(glance_at_data(resolved, folder.data()), run, folder))
     log_warning(
         "the data that the recipe names is not what this run was trained on; --new trains on it");

@@ -19,6 +19,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/command/line/table_format.h"
 #include "control/command/show_recipe.h"
+#include "control/command/stored/recorded_criterion.h"
 #include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/prepare.h"
@@ -113,7 +114,8 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.notes(run.id),
           resolved_toml_of(store, run, folder),
           !store.attempt_text(run.id, run.attempt, "diff").empty(),
-          how_to_fork_again(run, folder)};
+          how_to_fork_again(run, folder),
+          recorded_criterion(store, run)};
 }
 
 // As it was resolved then: another exprun's may have keys that this one does not know.

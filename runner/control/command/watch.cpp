@@ -131,7 +131,7 @@ class Watch {
     if (const SeriesRow* const loss = series_with_values(series, "train/loss"))
       if (const auto seconds = seconds_left(run, cache_.values(store_, loss->id)))
         seen.progress.push_back({"ETA " + time_span(*seconds), 2});
-    if (!criterion_) criterion_ = recorded_criterion(store_, {{run, {}, {}, {}}});
+    if (!criterion_) criterion_ = recorded_criterion(store_, run);
     const Criterion& criterion = *criterion_;
     seen.facts = {metric_facts(series, metrics_, criterion), system_facts(series)};
     add_missing(seen, {run}, run.state == RunState::running);
