@@ -26,6 +26,12 @@ class BestCheckpoint(ExprunTest):
         ((last, best, step),) = self.rows("SELECT last, max, max_step FROM series WHERE name = 'quiz/acc'")
         self.assertIn(f"finished at step 6/6, val loss {val_loss:.4f}, quiz/acc {last:.4f} (best {best:.4f} at step {step}), ",
                       said)
+        shown = {0: "0", 1: "1.000"}  # of one question
+        value = f"quiz/acc {shown[last]}" + (f", best {shown[best]} at step {step}" if step < 6 else "")
+        for words in ("resume", "@last"), ("tiny.toml", "steps=6", "evaluation.quiz={type='completion',path='quiz.jsonl'}", *metric):
+            self.assertIn(f"\n  metric      {value}\n", self.exprun(*words).out)
+        self.assertIn(f"\n# metric      {value}\n", self.exprun("show", "@last").out)
+        self.assertRegex(self.exprun("watch", "@last", "--once").out, rf"(?m)^train/loss .*  quiz/acc \S+ \(best {shown[best]} at step {step}\)  ")
 
     def test_the_best_checkpoint_stays_and_is_looked_at(self):
         self.exprun("tiny.toml", *WORSE)

@@ -196,9 +196,12 @@ class Fork(LaterTraining):
         text = (self.folder / "text.txt").read_text()
         self.write("text.txt", text[:-40])
         changed = "data: text.txt has changed since\n"
-        self.assertIn(f"new run; differs from {origin}: run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
-        self.assertIn(f"new run; differs from {origin}: {changed}", self.exprun("rerun", origin).err)
+        warning = f"exprun: warning: new run; differs from {origin}: "
+        self.assertIn(f"{warning}run.steps: 3 (was 2), {changed}", self.exprun("fork", origin, "steps=3").err)
+        self.assertIn(warning + changed, self.exprun("rerun", origin).err)
+        self.assertEqual(self.exprun("rerun", origin, "-q").err, warning + changed)
         rerun = self.newest().name
+        self.assertEqual(self.exprun("rerun", rerun, "-q", "lr=1e-3", "validation_fraction=0.2").err, "")
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-4", "steps=2")  # trials, which nobody had in mind
         self.assertIn(f"new run; differs from {rerun}: run.steps: 4 (was 2)\n", self.exprun("tiny.toml", "steps=4").err)
         self.write("text.txt", text + "~~~~~~~~")
@@ -383,7 +386,7 @@ class Fork(LaterTraining):
         self.assertEqual([step for step, _ in self.losses(fork)], list(range(21, 31)))
         self.assertNotEqual(self.losses(fork)[1:], self.losses(self.origin, after=20)[1:10])
         self.assertIn(f"# forked at   step 20 of {self.origin.name}\n"
-                      f"# fork again  this recipe as a file trains from step 0; `exprun rerun {fork.name}` trains it again\n",
+                      f"# fork again  run from a file, this recipe begins at step 0; `exprun rerun {fork.name}` forks again\n",
                       self.exprun("show", "@last").out)
         self.assertNotIn("# fork again", self.exprun("show", self.origin.name).out)
         self.assertIn(f"step 20 of {self.origin.name}", self.exprun("ls").out.splitlines()[1])

@@ -349,6 +349,14 @@ class Housekeeping(ExprunTest):
             self.assertEqual([(each["name"], int(each["step"]), float(each["value"])) for each in lines],
                              [row for row in stored if row[0] in " ".join(options).replace("=", " ").split()])
 
+    def test_why_a_model_is_not_exported_is_said_once(self):
+        self.exprun("tiny.toml", "steps=1")
+        command = ["sh", "-c", 'ulimit -f 20; exec "$@"', "-", self.program, "export", "@last", "--huggingface", "out"]
+        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=self.timeout)
+        self.assertRegex(result.stderr, r"\Aexprun: error: file: cannot write '[^\n]*/model.safetensors': File too large[^\n]*\n\Z")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
     def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
         self.exprun("tiny.toml", "name=resumed")
         with contextlib.closing(sqlite3.connect(self.folder / "runs/exprun.db")) as store, store:

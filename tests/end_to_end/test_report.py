@@ -173,6 +173,13 @@ class Names(MadeRuns):
         self.assertEqual([(row["val/loss:max"], row["val/loss:min"]) for row in rows], [("inf", 1.0), (2.0, "-inf"), (2.0, 1.0), (1.5, 0.5)])
         self.assertEqual(self.exprun("ls", "--where", "max(val/loss) > 1e9", "--columns", "id", "--csv").out, "id\n1\n")
         self.assertEqual(json.loads(self.exprun("ls", "--json", "--columns", "id,best val/loss", "--where", "id=1").out)[0]["val_loss_best"], 1.0)
+        for worst, named, found in ((math.inf, "inf", "min(val/loss) > 1"), (-math.inf, "-inf", "max(val/loss) < -1")):
+            self.set_series(1, "val/loss", {100: worst, 200: None, 300: worst})
+            rows = json.loads(self.exprun("report", "--metric", "val/loss:max", "--metric", "val/loss:min", "--sort", "id", "--json").out)
+            self.assertEqual((rows[0]["val/loss:max"], rows[0]["val/loss:min"]), (named, named))
+            self.assertEqual(self.exprun("ls", "--where", f"id=1 and {found}", "--columns", "id", "--csv").out, "id\n1\n")
+        self.set_series(1, "val/loss", {100: None})
+        self.assertEqual(self.exprun("ls", "--where", "id=1 and min(val/loss) > -1e9", "--columns", "id", "--csv").out, "id\n")
 
     def test_an_unknown_name_is_answered_with_those_there_are(self):
         self.assertEqual(self.exprun("report", "--metric", "accuracy", code=2).err,
@@ -184,6 +191,16 @@ class Report(ExprunTest):
     def setUp(self):
         super().setUp()
         self.write("tiny.toml", (self.folder / "tiny.toml").read_text() + EVALUATION)
+
+    def test_an_evaluation_with_defaults_alone_tells_two_runs_apart(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("tiny.toml", "steps=2", "evaluation.sample.type=sample")
+        rows = json.loads(self.exprun("report", "--sort", "id", "--json").out)
+        self.assertEqual([row["evaluation.sample.type"] for row in rows], [None, "sample"])
+        self.exprun("tiny.toml", "steps=2", "evaluation.sample.every='1 steps'")
+        rows = json.loads(self.exprun("report", "--sort", "id", "--where", "id!=2", "--json").out)
+        self.assertEqual([row["evaluation.sample.every"] for row in rows], [None, "1 step"])
+        self.assertNotIn("evaluation.sample.type", rows[0])
 
     def test_losses_of_different_data_are_not_said_to_compare(self):
         self.write("other.txt", "Another text, whose characters are others. " * 20)

@@ -163,6 +163,41 @@ class Run(ExprunTest):
         self.assertEqual(shown.err, "exprun: nothing to do: this recipe has been run; --new runs it again\n")
         self.assertIn(f"exprun: new run; differs from {first}: run.steps: 3 (was 2)\n", self.exprun("tiny.toml", "steps=3").err)
 
+    def test_a_newer_run_on_other_data_is_not_meant_however_it_ended(self):
+        text = (self.folder / "text.txt").read_text()
+        self.exprun("tiny.toml", "steps=2")
+        first = self.run_folder().name
+        self.write("text.txt", text + "changed")
+        self.exprun("tiny.toml", "steps=2", "--new")
+        self.write("text.txt", text)
+        for state in ("interrupted", "failed", "diverged", "killed"):
+            with self.subTest(state=state):
+                self.change_store(("UPDATE attempt SET state = ? WHERE run = 2", (state,)))
+                shown = self.exprun("tiny.toml", "steps=2")
+                self.assertTrue(shown.out.startswith(f"{first}: finished\n"), shown.out)
+                self.assertEqual(shown.err, "exprun: nothing to do: this recipe has been run; --new runs it again\n")
+        self.change_store("UPDATE attempt SET state = 'finished' WHERE run = 2")
+        (self.folder / "runs" / first).rename(self.folder / "elsewhere")  # then the one that is here is meant
+        self.assertIn("the data that the recipe names is not what this run was trained on", self.exprun("tiny.toml", "steps=2").err)
+
+    def test_data_whose_preparation_tells_that_they_were_brought_back(self):
+        """Of token shards no hash is known before."""
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "first")
+        self.write("text.txt", (self.folder / "text.txt").read_text()[::-1])
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "second")
+        words = ("tiny.toml", "steps=2", "dataset={type='token_shards', train='tokens/train*', validation='tokens/val*', tokenizer='prepared'}")
+        link = self.folder / "tokens"
+        link.symlink_to("first")
+        self.exprun(*words)
+        link.unlink()
+        link.symlink_to("second")
+        self.exprun(*words, "--new")
+        link.unlink()
+        link.symlink_to("first")
+        self.change_store("UPDATE attempt SET state = 'interrupted' WHERE run = 2")
+        ((first,),) = self.rows("SELECT folder FROM runs WHERE run = 1")
+        self.assertTrue(self.exprun(*words).out.startswith(f"{first}: finished\n"))
+
     def test_a_changed_recipe_is_a_new_run_that_says_what_differs(self):
         self.exprun("tiny.toml")
         result = self.exprun("tiny.toml", "lr=2e-2")

@@ -91,7 +91,7 @@ class Sweep(SweepCrashes):
         self.write("quiz.jsonl", '{"context": "7", "endings": ["8", "1"], "label": 0}\n')
         own = ("evaluation.quiz={type='completion',path='quiz.jsonl'}", "run.best_metric=quiz/acc", "run.best_goal=maximize")
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", *own)
-        self.assertIn("best: lr=", self.exprun(*line).err)
+        self.assertRegex(self.exprun(*line).err, r"(?m)^exprun: best: lr=\S+, quiz/acc ")
         self.exprun(*line, "sweep.metric=val/loss", "steps=5")
         self.exprun(*line, "sweep.goal=minimize", "steps=6")
         compared = [json.loads(self.exprun("sweep", "show", word, "--json").out) for word in "123"]
@@ -160,6 +160,22 @@ class Sweep(SweepCrashes):
         self.assertIn(f"; exprun {removal} removes them\n", self.exprun("rm", "--sweep", "1").err)
         self.exprun(*removal.split())
         self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
+
+    def test_the_trial_of_a_text_that_was_brought_back_is_the_run_on_it(self):
+        text = (self.folder / "text.txt").read_text()
+        line = ("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=3")
+        self.exprun("tiny.toml", "steps=3")
+        first = self.run_folder().name
+        self.write("text.txt", text + "changed")
+        self.exprun("tiny.toml", "steps=3", "--new")
+        self.write("text.txt", text)
+        for state in "finished", "interrupted":
+            self.change_store(("UPDATE attempt SET state = ? WHERE run = 2", (state,)))
+            trials = self.exprun(*line, "--dry-run", "--json")
+            self.assertEqual([(trial["state"], trial["run"]) for trial in json.loads(trials.out)], [("finished", first), ("to run", None)])
+            self.assertNotIn("warning", trials.err)
+        self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
+        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(1,), (3,)])
 
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
         self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared

@@ -4,13 +4,14 @@ import re
 import signal
 import unittest
 
-from support import TIMEOUT, ExprunTest
+from made_runs import MadeRuns
+from support import TIMEOUT
 from terminals import Terminal
 
 LONG = ("steps=1000000", "evaluation.val_loss.every='100 steps'", "evaluation.val_loss.tokens=64")
 
 
-class Watch(ExprunTest):
+class Watch(MadeRuns):
     def test_once_of_a_finished_run(self):
         self.exprun("tiny.toml", "evaluation.val_loss.every='10 steps'", "evaluation.val_loss.tokens=64")
         lines = self.exprun("watch", "--once").out.splitlines()
@@ -18,8 +19,13 @@ class Watch(ExprunTest):
         self.assertRegex(lines[1], r"^100% \[=+\]  step 40/40  ")
         self.assertRegex(lines[2], r"^train/loss [\d.]+  val/loss [\d.]+ \(best [\d.]+ at step \d+\)  lr 0.01  (grad_norm [\d.]+  )?[\d,]+ tokens/s$")
         self.assertIn("train/loss, val/loss by step", lines)
+        (log_file,) = self.run_folder().glob("logs/*")
+        with log_file.open("a") as file:
+            file.write(f"a line of {200 * 'x'} letters\n")
+        lines = self.exprun("watch", "--once").out.splitlines()
         log = self.exprun("logs", "tiny").out.splitlines()
         self.assertEqual(lines[-1], log[-1])
+        self.assertGreater(len(lines[-1]), 200)
         self.change_store("UPDATE attempt SET message = 'a long reason, ' || hex(zeroblob(100))")
         self.assertTrue(self.exprun("watch", "--once").out.splitlines()[0].endswith(100 * "00"))  # a pipe has any width
 
@@ -69,9 +75,10 @@ class Watch(ExprunTest):
         self.exprun("tiny.toml", "steps=1000000", "evaluation.val_loss.every='1000000 steps'", "--detach")
         terminal = Terminal(self, "watch", "--metric", "eval/quiz/points")
         terminal.wait_for("no series 'eval/quiz/points' yet")
+        self.exprun("stop", "@last")
+        terminal.wait_for("no series 'eval/quiz/points'(?! yet)")
         os.write(terminal.terminal, b"q")
         self.assertEqual(terminal.ended(), 0)
-        self.exprun("stop", "@last")
 
     def test_curves_after_a_resume_are_those_of_the_store(self):
         self.exprun("tiny.toml", *LONG, "run.length='60 steps'", "checkpoint.every='20 steps'")
@@ -95,6 +102,17 @@ class Watch(ExprunTest):
         self.assertEqual(lines, self.exprun("watch", "--sweep", "@last", "--once").out.splitlines())
         self.assertEqual(self.exprun("watch", "--once", "--metric", "val/los", code=2).err,
                          "exprun: error: watch: none of the runs has a series 'val/los'; did you mean 'val/loss'?\n")
+
+    def test_a_series_that_only_the_worst_of_many_trials_has_is_plotted(self):
+        self.exprun("sweep", "tiny.toml", "seed=1,2,3,4,5,6,7,8", "steps=1")
+        for run in range(1, 9):
+            self.set_series(run, "val/loss", {1: 2.0 + run})
+        self.set_series(8, "eval/quiz/points", {1: 3.0})
+        for words in ["val/loss", "eval/quiz/points"], ["eval/quiz/points"]:
+            shown = self.exprun("watch", "--once", *(word for name in words for word in ("--metric", name)))
+            for name in words:
+                self.assertIn(f"\n{name} by step\n", shown.out)
+            self.assertNotIn("no series", shown.out)
 
     def test_mistakes(self):
         self.assertIn("there is no store", self.exprun("watch", code=4).err)

@@ -123,8 +123,10 @@ std::vector<std::string> obstacles_of_llmc(const ModelConfig& config, const Sect
   return obstacles;
 }
 
-void export_llmc(const std::string& reference, const FolderRequest& request,
-                 const Globals& globals) {
+// The exit code is that of a trainer that failed, and has said why.
+
+int export_llmc(const std::string& reference, const FolderRequest& request,
+                const Globals& globals) {
   const std::string dtype = dtype_called(request.dtype);
   if (dtype == "float16")
     throw Error("export: llm.c has no fp16; use --dtype fp32 or bf16", ExitCode::bad_recipe);
@@ -139,12 +141,16 @@ void export_llmc(const std::string& reference, const FolderRequest& request,
                 ExitCode::bad_recipe);
   const fs::path target = fs::absolute(request.llmc);
   AtomicFolder writing(target);
-  export_weights(globals.store, from.run, from.text,
-                 {from.checkpoint.folder.path, writing.path(), dtype, kLlmc, false});
+  const int exit_code =
+      export_weights(globals.store, from.run, from.text,
+                     {from.checkpoint.folder.path, writing.path(), dtype, kLlmc, false})
+          .exit_code;
+  if (exit_code != 0) return exit_code;
   fs::rename(writing.path() / "model.bin", target);
   sync_file(target.parent_path());
   log_info("wrote the model of step " + std::to_string(from.checkpoint.folder.step) + " to " +
            request.llmc + " (llm.c, " + request.dtype + ")");
+  return 0;
 }
 
 // Where the recipe of a run says that its vocabulary is; nothing where its tokenizer needs none.
@@ -159,8 +165,8 @@ std::optional<fs::path> vocabulary_of(const RunRow& run, const ResolvedRecipe& r
   return std::nullopt;
 }
 
-void export_folder(const std::string& reference, const FolderRequest& request,
-                   const Globals& globals) {
+int export_folder(const std::string& reference, const FolderRequest& request,
+                  const Globals& globals) {
   const fs::path target = fs::absolute(request.folder);
   const std::string dtype = dtype_called(request.dtype);
   require_new(request.folder);
@@ -183,20 +189,21 @@ void export_folder(const std::string& reference, const FolderRequest& request,
                 ExitCode::bad_recipe);
   const CheckpointFolder& checkpoint = held.folder;
   AtomicFolder writing(target);
-  const auto written =
+  const auto [exit_code, written] =
       export_weights(globals.store, run, text,
                      {checkpoint.path, writing.path(), dtype,
                       config.obstacles.empty() ? config.model_type : "", request.adapter_only});
-  const auto warnings = write_huggingface_files(
-      {run, store.series(run.id), recorded_criterion(store, {reported_run(store, run)}), recipe,
-       data, config, checkpoint.step, dtype, globals.command_line, vocabulary_of(run, recipe),
-       request.adapter_only},
-      writing.path());
+  if (exit_code != 0) return exit_code;
+  const auto warnings =
+      write_huggingface_files({run, store.series(run.id), recorded_criterion(store, run), recipe,
+                               data, config, checkpoint.step, dtype, globals.command_line,
+                               vocabulary_of(run, recipe), request.adapter_only},
+                              writing.path());
   writing.commit();
   if (request.adapter_only) {
     log_info("wrote the adapter of step " + std::to_string(checkpoint.step) + ", " +
              pluralize(written.at("tensors").get<int64_t>(), "tensor") + ", to " + request.folder);
-    return;
+    return 0;
   }
   for (const std::string& warning : warnings) log_warning("export: " + warning);
   if (!config.obstacles.empty())
@@ -206,6 +213,7 @@ void export_folder(const std::string& reference, const FolderRequest& request,
            std::to_string(checkpoint.step) + " to " + request.folder +
            (config.obstacles.empty() ? " (" + config.model_type + ", " + request.dtype + ")"
                                      : " (" + request.dtype + ")"));
+  return 0;
 }
 
 }  // namespace
@@ -268,8 +276,7 @@ int run_export(const Words& words, const Globals& globals) {
                                                 : nullptr) {
     if (references.size() != 1)
       throw Error("export: --huggingface and --llmc take one run", ExitCode::bad_recipe);
-    write(references.front(), folder, globals);
-    return 0;
+    return write(references.front(), folder, globals);
   }
   const Store store = open_store(globals.store);
   if (!tensorboard.empty()) {

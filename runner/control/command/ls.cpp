@@ -22,7 +22,8 @@ struct Wanted {
 std::vector<ReportedRun> runs_of(const Store& store, const StoreFolder& folder,
                                  const Words& references, const Wanted& wanted) {
   const auto among = wanted.removed ? Store::Among::removed : Store::Among::kept;
-  return all_runs(store, folder, referred_runs(store, folder, references, wanted.sweep, among));
+  return all_runs(store, folder,
+                  referred_runs(store, folder, references, wanted.sweep, among, "--columns"));
 }
 
 std::vector<ReportedRun> wanted_runs(std::vector<ReportedRun> runs, const Wanted& wanted) {

@@ -17,7 +17,6 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/repeated_run.h"
-#include "control/report/run_details.h"
 #include "control/report/standard_output.h"
 
 namespace exprun {
@@ -141,7 +140,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   }
   add_tags(store, run, added_tags(before, request.resolved));
   if (run.state == RunState::finished && !request.extends) {
-    print(run_result(reported_run(store, run), shown_folder(globals.store, run.folder)));
+    print(result_of(store, globals.store, run));
     log_info(why_nothing_is_to_do(store, run, before, globals));
     return {0, false};
   }

@@ -14,12 +14,10 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/observed_run.h"
-#include "control/launch/run/present_folder.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
-#include "control/report/run_details.h"
 #include "control/report/standard_output.h"
 
 namespace exprun {
@@ -74,27 +72,13 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
               next_command(store, folder, run) + "\n  --new   starts another run");
 }
 
-// The run whose result is shown: where its data are not those that the recipe names now, the newest
-// finished one of the recipe that was trained on these, if there is one.
-RunRow run_on_data(const Store& store, const StoreFolder& folder, const RunRow& run,
-                   const ResolvedRecipe& resolved, const DataGlance& data) {
-  if (!has_other_data(data, run, folder)) return run;
-  for (RunRow& other : store.runs(run.name, resolved.hash()))
-    if (other.state == RunState::finished && other.origin == run.origin &&
-        other.data_fingerprint == *data.fingerprint)
-      return std::move(other);
-  return run;
-}
-
 // Of a finished run.
 void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
-                 const RunRow& newest) {
-  const DataGlance data = glance_at_data(resolved, folder.data());
-  const RunRow run = run_on_data(store, folder, newest, resolved, data);
+                 const RunRow& run) {
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
-  print(run_result(reported_run(store, run), shown_folder(folder, run.folder)));
-  if (has_other_data(data, run, folder))
+  print(result_of(store, folder, run));
+  if (has_other_data(glance_at_data(resolved, folder.data()), run, folder))
     log_warning(
         "the data that the recipe names is not what this run was trained on; --new trains on it");
   log_info(run.recipe_hash == resolved.hash()

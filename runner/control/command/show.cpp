@@ -19,6 +19,7 @@
 #include "control/command/line/recipe_words.h"
 #include "control/command/line/table_format.h"
 #include "control/command/show_recipe.h"
+#include "control/command/stored/recorded_criterion.h"
 #include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
 #include "control/data/prepare.h"
@@ -94,7 +95,10 @@ std::string resolved_toml_of(const Store& store, const RunRow& run, const StoreF
 // Its recipe, run from a file, begins with new weights.
 std::string how_to_fork_again(const RunRow& run, const StoreFolder& folder) {
   if (run.origin.empty()) return "";
-  return "this recipe as a file trains from step 0; " + how_to_train_again(folder, run.folder);
+  const std::string why_not = why_not_repeated(folder, run);
+  return "run from a file, this recipe begins at step 0; " +
+         (why_not.empty() ? "`exprun rerun " + folder.words_for(run.folder) + "` forks again"
+                          : "it " + why_not);
 }
 
 RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& folder) {
@@ -110,7 +114,8 @@ RunDetails details_of(const Store& store, const RunRow& run, const StoreFolder& 
           store.notes(run.id),
           resolved_toml_of(store, run, folder),
           !store.attempt_text(run.id, run.attempt, "diff").empty(),
-          how_to_fork_again(run, folder)};
+          how_to_fork_again(run, folder),
+          recorded_criterion(store, run)};
 }
 
 // As it was resolved then: another exprun's may have keys that this one does not know.

@@ -127,7 +127,7 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
                      {"state", "state"},
                      value_column(criterion),
                      step_column(criterion),
-                     {"run", "run", false, kPriorityLast}},
+                     {"run", "run", false, kPriorityDetail}},
                     {}};
   for (const Trial& trial : plan.trials)
     table.rows.push_back(trial_cells(store ? &*store : nullptr, folder, plan, trial));
@@ -139,8 +139,10 @@ ResultTable trials_table(const SweepPlan& plan, const StoreFolder& folder) {
 GlanceAtData what_data_tell(DatasetGlances& glances) {
   return [&glances](const Resolution& resolution) {
     DataGlance glance;
-    if (resolution.is_valid("dataset"))
-      glance.dataset_info = glances.of(resolution.recipe).dataset_info;
+    if (!resolution.is_valid("dataset")) return glance;
+    const DataGlance& seen = glances.of(resolution.recipe);
+    glance.dataset_info = seen.dataset_info;
+    glance.fingerprint = seen.fingerprint;
     return glance;
   };
 }

@@ -39,7 +39,7 @@ ResultTable trials_table(const StoredSweep& sweep) {
                      value_column(criterion),
                      step_column(criterion),
                      {"run", "run", false, 1},
-                     {"message", "message", false, kPriorityLast}},
+                     {"message", "message", false, kPriorityDetail}},
                     {}};
   for (const StoredTrial& trial : sweep.trials) {
     const std::string message = trial.run ? trial.run->message : trial.row.problem;

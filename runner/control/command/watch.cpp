@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/diagnostic.h"
@@ -106,7 +108,7 @@ class Watch {
     if (what_.run) add(observed(store_, folder_, *store_.run(what_.run)));
     if (what_.sweep) {
       const StoredSweep sweep = stored_sweep(store_, folder_, *store_.sweep(what_.sweep));
-      goes_on = sweep.count("waiting") > 0;
+      goes_on = may_train(sweep);
       for (const StoredTrial& trial : sweep.trials)
         if (trial.run) add(*trial.run);
     }
@@ -126,13 +128,13 @@ class Watch {
     seen.fraction = part(run.last_step, run.steps);
     seen.progress = {{"step " + std::to_string(run.last_step) + "/" + std::to_string(run.steps)},
                      {elapsed(run), 1}};
-    if (const SeriesRow* const loss = named(series, "train/loss"))
+    if (const SeriesRow* const loss = series_with_values(series, "train/loss"))
       if (const auto seconds = seconds_left(run, cache_.values(store_, loss->id)))
         seen.progress.push_back({"ETA " + time_span(*seconds), 2});
-    if (!criterion_) criterion_ = recorded_criterion(store_, {{run, {}, {}, {}}});
+    if (!criterion_) criterion_ = recorded_criterion(store_, run);
     const Criterion& criterion = *criterion_;
     seen.facts = {metric_facts(series, metrics_, criterion), system_facts(series)};
-    add_missing(seen, {run});
+    add_missing(seen, {run}, run.state == RunState::running);
     seen.log = last_lines(folder_.run(run.folder).log(run.attempt, 0), kLogLines);
     Words usual = {"train/loss", "val/loss"};
     if (std::find(usual.begin(), usual.end(), criterion.series) == usual.end())
@@ -161,10 +163,15 @@ class Watch {
       if (count) seen.progress.push_back({std::to_string(count) + ' ' + word, 1});
     if (const auto best = sweep.best_point()) seen.facts = {{{best_text(sweep, *best)}}};
     seen.table = shown_trials(sweep);
-    add_missing(seen, plotted_trials(sweep));
-    seen.panels =
-        panels(plotted_trials(sweep), metrics_.empty() ? Words{sweep.plan.metric} : metrics_);
+    const std::vector<RunRow> runs = runs_by_interest(sweep);
+    add_missing(seen, runs, may_train(sweep));
+    const Words names = metrics_.empty() ? Words{sweep.plan.metric} : metrics_;
+    seen.panels = panels(plotted(runs, names), names);
     return seen;
+  }
+
+  static bool may_train(const StoredSweep& sweep) {
+    return sweep.count("waiting") > 0 || sweep.count("running") > 0;
   }
 
   // A trial that has ended for good is done, another as far as its run has come.
@@ -204,29 +211,49 @@ class Watch {
     return shown;
   }
 
-  static std::vector<RunRow> plotted_trials(const StoredSweep& sweep) {
+  static std::vector<RunRow> runs_by_interest(const StoredSweep& sweep) {
     std::vector<RunRow> runs;
     for (const size_t i : by_interest(sweep))
-      if (sweep.trials[i].run && runs.size() < kMostTrialCurves)
-        runs.push_back(*sweep.trials[i].run);
+      if (sweep.trials[i].run) runs.push_back(*sweep.trials[i].run);
     return runs;
   }
 
-  bool any_has(const std::vector<RunRow>& runs, const std::string& name) const {
-    return std::ranges::any_of(
-        runs, [&](const RunRow& run) { return named(store_.series(run.id), name) != nullptr; });
+  // Of these, in their order, as many as curves can be told apart: the first with a value of each
+  // series, then others that have one of them.
+  std::vector<RunRow> plotted(std::vector<RunRow> runs, const Words& names) const {
+    std::set<int64_t> plotted, others;
+    for (const std::string& name : names) {
+      bool is_first = true;
+      for (const RunRow& run : with_values(runs, name))
+        (std::exchange(is_first, false) ? plotted : others).insert(run.id);
+    }
+    for (const RunRow& run : runs)
+      if (plotted.size() < kMostTrialCurves && others.contains(run.id)) plotted.insert(run.id);
+    std::erase_if(runs, [&](const RunRow& run) { return !plotted.contains(run.id); });
+    return runs;
   }
 
-  // What was asked for and may come yet.
-  void add_missing(Dashboard& seen, const std::vector<RunRow>& runs) const {
+  // Those of the runs that have a value of this series.
+  std::vector<RunRow> with_values(std::vector<RunRow> runs, const std::string& name) const {
+    const auto by_run = store_.series_by_run(name);
+    std::erase_if(runs, [&](const RunRow& run) {
+      const auto series = by_run.find(run.id);
+      return series == by_run.end() || series->second.count == 0;
+    });
+    return runs;
+  }
+
+  // What was asked for and none of the runs has.
+  void add_missing(Dashboard& seen, const std::vector<RunRow>& runs, bool may_come) const {
     for (const std::string& name : metrics_)
-      if (!any_has(runs, name)) seen.facts.push_back({{"no series '" + name + "' yet"}});
+      if (with_values(runs, name).empty())
+        seen.facts.push_back({{"no series '" + name + "'" + (may_come ? " yet" : "")}});
   }
 
   std::vector<Panel> panels(const std::vector<RunRow>& runs, const Words& names) {
     CurveOptions options;
     for (const std::string& name : names)
-      if (any_has(runs, name)) options.series.push_back(name);
+      if (!with_values(runs, name).empty()) options.series.push_back(name);
     if (options.series.empty()) return {};
     forget_what_was_replaced(runs);
     std::vector<ReportedRun> reported;

@@ -27,15 +27,24 @@ namespace {
 // A launch holds the lock for a few writes only: who holds it longer is stopped, or stuck.
 constexpr std::chrono::seconds kPatience{30};
 
+// Who forks or repeats a run does so on its data, so that others are worth a warning.
+void say_difference(const Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                    const PreparedData& data) {
+  const auto source = request.source();
+  const auto [text, data_differ] =
+      difference_from_known(store, folder, request.resolved, data, source);
+  if (text.empty()) return;
+  if (source && data_differ)
+    log_warning(text);
+  else
+    log_info(text);
+}
+
 Attempt begin(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               const PreparedLaunch& prepared, const std::optional<RunRow>& run) {
   if (run) return continue_run(store, folder, request, prepared, *run);
   // A sweep says itself what its trials change.
-  const std::string difference =
-      request.trial
-          ? ""
-          : difference_from_known(store, folder, request.resolved, prepared.data, request.source());
-  if (!difference.empty()) log_info(difference);
+  if (!request.trial) say_difference(store, folder, request, prepared.data);
   return begin_new_run(store, folder, request, prepared);
 }
 
@@ -182,8 +191,9 @@ FileLock launch_lock(const StoreFolder& folder) {
 
 Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& request,
               bool always_new) {
+  std::optional<std::string> data;  // the fingerprint that the first preparation tells
   for (;;) {
-    const WhichRun which = which_run(store, request, always_new);
+    const WhichRun which = which_run(store, folder, request, always_new, data);
     if (which.decision == Decision::refuse_running && has_lost_launcher(*which.run)) {
       const RunRow run = ended_without_launcher(store, *which.run);
       if (has_lost_launcher(run)) return {which.decision, run, {}};
@@ -192,9 +202,11 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
     if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(store, folder, request, which.run);
+    if (!data) data = prepared.data.fingerprint;
     auto launches = std::make_optional(launch_lock(folder));
-    // Preparing may have taken an hour: another launch may have been faster.
-    if (!(which_run(store, request, always_new) == which)) continue;
+    // Preparing may have taken an hour: another launch may have been faster. It may have told, too,
+    // that another run was trained on these data.
+    if (!(which_run(store, folder, request, always_new, data) == which)) continue;
     if (!are_there(prepared.data)) continue;
     const ForwardedSignals signals(request.trial.has_value());
     std::optional<Attempt> attempt = begin(store, folder, request, prepared, which.run);

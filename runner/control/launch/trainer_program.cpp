@@ -181,16 +181,19 @@ void require_own_end(const std::string& what, int status) {
     throw Error(what + ": exprun-trainer was ended by signal " + std::to_string(status - 128));
 }
 
-}  // namespace
-
-EvaluationAnswer evaluate(const EvaluatedWeights& weights) {
-  const Captured captured =
-      asked_trainer(words_for("--evaluate", weights), json_text(request(weights)));
-  require_own_end("evaluate", captured.status);
+TrainerAnswer answer_to(const std::string& what, const Captured& captured) {
+  require_own_end(what, captured.status);
   if (captured.status != 0) return {captured.status};
   ordered_json results = parse_json_or_discard<ordered_json>(captured.output);
-  if (!results.is_object()) throw Error("evaluate: exprun-trainer has printed no results");
+  if (!results.is_object()) throw Error(what + ": exprun-trainer has printed no results");
   return {0, std::move(results)};
+}
+
+}  // namespace
+
+TrainerAnswer evaluate(const EvaluatedWeights& weights) {
+  return answer_to("evaluate",
+                   asked_trainer(words_for("--evaluate", weights), json_text(request(weights))));
 }
 
 namespace {
@@ -239,8 +242,8 @@ int sample(const EvaluatedWeights& weights, const SampleTerminal& terminal) {
   return status;
 }
 
-ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,
-                            const WeightExport& wanted) {
+TrainerAnswer export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,
+                             const WeightExport& wanted) {
   const ordered_json type =
       wanted.model_type.empty() ? ordered_json() : ordered_json(wanted.model_type);
   const ordered_json asked{{"recipe", parse_json<ordered_json>(text.to_json())},
@@ -248,13 +251,10 @@ ordered_json export_weights(const StoreFolder& folder, const RunRow& run, const 
                            {"dtype", wanted.dtype},
                            {"model_type", type},
                            {"adapter", wanted.adapter_only}};
-  const Captured captured = asked_trainer(
-      {trainer_program().string(), "--export-weights", "--run-folder",
-       folder.run(run.folder).path.string(), "--resume-from", wanted.checkpoint.string()},
-      json_text(asked));
-  ordered_json answer = parse_json_or_discard<ordered_json>(captured.output);
-  if (captured.status == 0 && answer.is_object()) return answer;
-  throw Error("export: exprun-trainer ended with exit code " + std::to_string(captured.status));
+  const std::vector<std::string> words = {
+      trainer_program().string(),           "--export-weights", "--run-folder",
+      folder.run(run.folder).path.string(), "--resume-from",    wanted.checkpoint.string()};
+  return answer_to("export", asked_trainer(words, json_text(asked)));
 }
 
 }  // namespace exprun

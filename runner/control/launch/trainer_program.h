@@ -84,13 +84,15 @@ struct EvaluatedWeights {
   std::optional<PreparedData> data = {};  // of the run, where it lies elsewhere by now
 };
 
-// All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:
-// text}, "problems": {evaluation: why there is no text}}. Throws Error.
-struct EvaluationAnswer {
-  int exit_code = 0;  // of a trainer that failed: why is on standard error already
+// Of a trainer that was asked to do something.
+struct TrainerAnswer {
+  int exit_code = 0;  // of one that failed: why is on standard error already
   nlohmann::ordered_json results = nullptr;
 };
-EvaluationAnswer evaluate(const EvaluatedWeights& weights);
+
+// All evaluations of the recipe: {"step": N, "metrics": {series: value}, "texts": {evaluation:
+// text}, "problems": {evaluation: why there is no text}}. Throws Error.
+TrainerAnswer evaluate(const EvaluatedWeights& weights);
 
 // Whoever asks for texts, and sees them being written.
 struct SampleTerminal {
@@ -107,8 +109,7 @@ struct SampleTerminal {
 // that failed, why is on standard error already. Throws Error.
 int sample(const EvaluatedWeights& weights, const SampleTerminal& terminal);
 
-// The weights of a checkpoint, written into a folder as engine/weights/export.h says: {"step",
-// "tensors", "files"}. `model_type` is empty for exprun's own names. Throws Error.
+// `model_type` is empty for exprun's own names.
 struct WeightExport {
   std::filesystem::path checkpoint;
   std::filesystem::path folder;
@@ -116,7 +117,10 @@ struct WeightExport {
   std::string model_type;
   bool adapter_only = false;
 };
-nlohmann::ordered_json export_weights(const StoreFolder& folder, const RunRow& run,
-                                      const RecipeText& text, const WeightExport& wanted);
+
+// The weights of a checkpoint, written into a folder as engine/weights/export.h says: {"step",
+// "tensors", "files"}. Throws Error.
+TrainerAnswer export_weights(const StoreFolder& folder, const RunRow& run, const RecipeText& text,
+                             const WeightExport& wanted);
 
 }  // namespace exprun

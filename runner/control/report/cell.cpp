@@ -14,7 +14,7 @@ namespace {
 enum class Place { comparable, nan, empty };
 
 Place place_of(const Cell& cell) {
-  if (cell.value.index() == 0) return Place::empty;
+  if (cell.is_none()) return Place::empty;
   const auto number = cell.as_number();
   return number && std::isnan(*number) ? Place::nan : Place::comparable;
 }

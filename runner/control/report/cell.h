@@ -21,6 +21,8 @@ struct Cell {
 
   std::optional<double> as_number() const;  // nothing for a text, and without a value
 
+  bool is_none() const { return value.index() == 0; }
+
   static Cell none() { return {}; }
   static Cell integer(int64_t value);
   static Cell number(double value);  // shown with four significant digits

@@ -30,7 +30,7 @@ struct Side {
 };
 
 bool is_empty(const Cell& cell) {
-  return cell.value.index() == 0;
+  return cell.is_none();
 }
 
 // Whole numbers exactly, beyond 2^53 too.

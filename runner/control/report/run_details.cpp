@@ -1,10 +1,13 @@
 #include "control/report/run_details.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/terminal/terminal.h"
+#include "control/report/runs_table.h"
 
 namespace exprun {
 namespace {
@@ -93,19 +96,33 @@ std::string extensions(const RunDetails& details) {
   return text;
 }
 
-std::string loss_text(const std::optional<SeriesRow>& series) {
-  if (!series || series->count == 0) return "";
-  std::string text = four_digits(series->last);
-  if (const Cell best = summary_cell(series, ValueName::Which::min);
-      !best.text.empty() && series->min_step != series->last_step)
-    text += ", best " + best.text + " at step " + with_thousands(series->min_step);
-  return text;
+// "1.600, best 1.500 at step 250"; empty without a value.
+std::string value_text(const SeriesRow& series, Goal goal) {
+  if (series.count == 0) return "";
+  std::string text = four_digits(series.last);
+  if (goal == Goal::none) return text;
+  const auto which = goal == Goal::lowest ? ValueName::Which::min : ValueName::Which::max;
+  const Cell best = summary_cell(series, which), step = summary_step(series, which);
+  if (best.is_none() || step.as_number() == static_cast<double>(series.last_step)) return text;
+  return text + ", best " + best.text + " at step " + with_thousands(std::get<int64_t>(step.value));
 }
 
-std::string loss_in(const RunDetails& details, const char* series) {
-  for (const SeriesRow& row : details.series)
-    if (row.name == series) return loss_text(row);
-  return "";
+// The lines of the losses and of the metric that the recipe names, where it is none of them.
+std::string metric_lines(const std::vector<SeriesRow>& series, const Criterion& criterion,
+                         std::string (*line)(const std::string& name, std::string text)) {
+  const auto text_of = [&](const std::string& name) -> std::string {
+    const auto found = std::ranges::find(series, name, &SeriesRow::name);
+    return found == series.end() ? "" : value_text(*found, goal_of(name, criterion));
+  };
+  std::string text;
+  bool is_loss = false;
+  for (const auto& [name, loss] :
+       {std::pair("val loss", "val/loss"), std::pair("train loss", "train/loss")}) {
+    text += line(name, text_of(loss));
+    is_loss |= criterion.series == loss;
+  }
+  const std::string value = is_loss ? "" : text_of(criterion.series);
+  return text + line("metric", value.empty() ? "" : criterion.series + ' ' + value);
 }
 
 }  // namespace
@@ -123,8 +140,7 @@ std::string details_as_comments(const RunDetails& details, size_t width) {
   return comment_line("run",
                       run.folder + " (id " + std::to_string(run.id) + ", uid " + run.uid + ")") +
          wrapped_line("state", standing(run), width) + wrapped_line("because", run.message, width) +
-         comment_line("val loss", loss_in(details, "val/loss")) +
-         comment_line("train loss", loss_in(details, "train/loss")) +
+         metric_lines(details.series, details.criterion, comment_line) +
          comment_line("began", times(run)) +
          comment_line("forked at", describe_origin(run.origin)) +
          wrapped_line("fork again", details.fork_again, width) +
@@ -254,27 +270,19 @@ ordered_json details_as_json(const RunDetails& details) {
 
 namespace {
 
-std::string result_line(const std::string& name, const std::string& text) {
-  return "  " + name + std::string(12 - name.size(), ' ') + text + '\n';
-}
-
-std::string loss_line(const std::string& name, const std::optional<SeriesRow>& series) {
-  const std::string text = loss_text(series);
-  return text.empty() ? "" : result_line(name, text);
+std::string result_line(const std::string& name, std::string text) {
+  if (text.empty()) return "";
+  return "  " + name + std::string(12 - name.size(), ' ') + std::move(text) + '\n';
 }
 
 }  // namespace
 
-std::string run_result(const ReportedRun& reported, const std::string& folder) {
-  const RunRow& run = reported.run;
-  std::string text = run.folder + ": " + state_text(run) + '\n';
-  if (!run.message.empty()) text += result_line("because", run.message);
-  text += result_line("steps", with_thousands(run.last_step) + " of " + with_thousands(run.steps));
-  text += loss_line("val loss", reported.val_loss);
-  text += loss_line("train loss", reported.train_loss);
-  text += result_line("time", duration(run.seconds));
-  text += result_line("folder", folder);
-  return text;
+std::string run_result(const RunRow& run, const std::vector<SeriesRow>& series,
+                       const Criterion& criterion, const std::string& folder) {
+  const std::string steps = with_thousands(run.last_step) + " of " + with_thousands(run.steps);
+  return run.folder + ": " + state_text(run) + '\n' + result_line("because", run.message) +
+         result_line("steps", steps) + metric_lines(series, criterion, result_line) +
+         result_line("time", duration(run.seconds)) + result_line("folder", folder);
 }
 
 }  // namespace exprun

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/report/runs_table.h"
+#include "control/report/compare/criterion.h"
 #include "store/rows.h"
 
 namespace exprun {
@@ -24,6 +24,7 @@ struct RunDetails {
   std::string resolved_toml;
   bool has_code_diff = true;  // of files that git tracks
   std::string fork_again;     // of a fork: how it is made again
+  Criterion criterion;        // what its recipe compares steps by
 };
 
 // What is known of a run, for people.
@@ -42,7 +43,9 @@ nlohmann::ordered_json details_as_json(const RunDetails& details);
 
 // What came of one run, in a few lines.
 
-// `folder`: where it is, as the user would write it. Ends with a line feed.
-std::string run_result(const ReportedRun& reported, const std::string& folder);
+// `criterion` is what its recipe compares steps by, and `folder` where it is, as the user would
+// write it. Ends with a line feed.
+std::string run_result(const RunRow& run, const std::vector<SeriesRow>& series,
+                       const Criterion& criterion, const std::string& folder);
 
 }  // namespace exprun

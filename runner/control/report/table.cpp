@@ -222,20 +222,25 @@ void cut_column(ResultTable& table, size_t index, size_t width) {
   for (auto& row : table.rows) row[index].text = shortened(row[index].text, width);
 }
 
-// Whether each column stays, cut to its room where it may be. A table has one at least.
+// Whether each column stays. A table has one at least. A text that may be cut takes little room at
+// first, so that a long one does not keep all others from staying, and then what they leave.
 std::vector<bool> fitting(ResultTable& table, size_t width) {
-  const std::vector<size_t> column_widths = widths(table);
+  const std::vector<size_t> column_widths = widths(table), order = by_priority(table);
+  const auto least = [&](size_t i) {
+    return table.columns[i].is_cut ? std::min(column_widths[i], kNarrowestCut) : column_widths[i];
+  };
   std::vector<bool> stays(table.columns.size());
   size_t used = 0;
-  for (const size_t i : by_priority(table)) {
-    const size_t before = used + (used ? kGap : 0);
-    size_t with_it = before + column_widths[i];
-    if (table.columns[i].is_cut && with_it > width && before + kNarrowestCut <= width) {
-      cut_column(table, i, width - before);
-      with_it = width;
-    }
+  for (const size_t i : order) {
+    const size_t with_it = used + (used ? kGap : 0) + least(i);
     stays[i] = table.columns[i].priority == 0 || used == 0 || with_it <= width;
     if (stays[i]) used = with_it;
+  }
+  for (const size_t i : order) {
+    if (!stays[i] || least(i) == column_widths[i]) continue;
+    const size_t room = least(i) + width - std::min(width, used);
+    cut_column(table, i, room);
+    used += std::min(room, column_widths[i]) - least(i);
   }
   return stays;
 }

@@ -17,7 +17,7 @@ struct Column {
   bool right = false;   // numbers stand right
   size_t priority = 0;  // on a narrow terminal the lowest have the room first; 0 always stays
   bool extra = false;   // left out without a word
-  bool is_cut = false;  // its texts are cut to the room there is before it is left out
+  bool is_cut = false;  // its texts are cut to the room that the others leave, where that is enough
 };
 
 struct ResultTable {

@@ -27,7 +27,7 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
   auto runs =
       store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
   std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
-  return present_first(store, std::move(runs));
+  return meant_first(store, std::move(runs), [&] { return trial.data_fingerprint; });
 }
 
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {

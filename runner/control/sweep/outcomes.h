@@ -9,7 +9,7 @@
 
 namespace exprun {
 
-// The runs of a trial's recipe as the store has them, the newest first, present_first().
+// The runs of a trial's recipe as the store has them, meant_first().
 std::vector<RunRow> runs_of(const Store& store, const Trial& trial);
 
 // What a trial's recipe has come to so far; nothing is changed.

@@ -135,14 +135,25 @@ TEST_CASE("report: the last value of the metric has its room before all settings
   CHECK(std::ranges::find(left_out, "lr") == left_out.end());
 }
 
-TEST_CASE("report: the type that an evaluation is named after is no column") {
-  const auto types = [](const std::string& path, const std::vector<std::string>& values, bool all) {
-    return parameter_columns({path}, {cells(values)}, {path}, all).size();
+TEST_CASE("report: the type of an evaluation that is named after it tells no more than its keys") {
+  using Values = std::vector<std::string>;
+  const auto shown = [](const std::string& path, const Values& types, const Values& every,
+                        bool all = false) {
+    const std::string table = path.substr(0, path.rfind('.') + 1);
+    const Values paths = {table + "every", path};
+    size_t count = 0;
+    for (const ComparedColumn& column :
+         parameter_columns(paths, {cells(every), cells(types)}, paths, all))
+      count += column.column.key == path;
+    return count == 1;
   };
-  CHECK(types("evaluation.val_loss.type", {"\"val_loss\"", ""}, false) == 0);
-  CHECK(types("evaluation.val_loss.type", {"\"val_loss\"", ""}, true) == 1);
-  CHECK(types("evaluation.quiz.type", {"\"val_loss\"", ""}, false) == 1);
-  CHECK(types("optimizer.type", {"\"adamw\"", "\"muon\""}, false) == 1);
+  const std::string type = "evaluation.sample.type";
+  CHECK(!shown(type, {"\"sample\"", ""}, {"\"5 steps\"", ""}));
+  CHECK(shown(type, {"\"sample\"", ""}, {"\"5 steps\"", ""}, true));
+  CHECK(shown(type, {"\"sample\"", ""}, {"", ""}));
+  CHECK(shown(type, {"\"sample\"", "\"sample\"", ""}, {"\"5 steps\"", "", ""}));
+  CHECK(shown("evaluation.quiz.type", {"\"sample\"", ""}, {"\"5 steps\"", ""}));
+  CHECK(shown("optimizer.type", {"\"adamw\"", "\"muon\""}, {"1", "1"}));
 }
 
 TEST_CASE("report: the best of each metric is bold on a terminal and in documents") {

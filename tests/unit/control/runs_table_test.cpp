@@ -130,11 +130,23 @@ TEST_CASE("ls: a run of another host is unknown, with its last sign of life") {
   CHECK(std::get<std::string>(table.rows[0][2].value) == "unknown");
 }
 
-TEST_CASE("result: best only when it is not the last") {
-  CHECK(run_result(reported(1, "0.1", 1.5), "runs/quickstart-00000001") ==
-        "quickstart-00000001: finished\n"
-        "  steps       300 of 300\n"
-        "  val loss    1.600, best 1.500 at step 250\n"
-        "  time        1m 12s\n"
-        "  folder      runs/quickstart-00000001\n");
+TEST_CASE("result: losses and the recipe's metric, with the best where it is not the last") {
+  const RunRow run = reported(1, "0.1", 1.5).run;
+  SeriesRow val_loss = losses(1.6, 300, 1.5, 250), train_loss = losses(1.25, 300, 1.25, 300),
+            quiz = losses(0.5, 300, 0.25, 100);
+  val_loss.name = "val/loss";
+  train_loss.name = "train/loss";
+  quiz.name = "quiz/acc";
+  quiz.max = 0.75;
+  quiz.max_step = 200;
+  const std::string before = "quickstart-00000001: finished\n  steps       300 of 300\n",
+                    losses = "  val loss    1.600, best 1.500 at step 250\n  train loss  1.250\n",
+                    after = "  time        1m 12s\n  folder      runs/1\n";
+  const std::vector<SeriesRow> series{val_loss, train_loss, quiz};
+  CHECK(run_result(run, series, {}, "runs/1") == before + losses + after);
+  CHECK(run_result(run, series, best_value_of("quiz/acc", true), "runs/1") ==
+        before + losses + "  metric      quiz/acc 0.5000, best 0.7500 at step 200\n" + after);
+  CHECK(run_result(run, {quiz}, best_value_of("quiz/acc", false), "runs/1") ==
+        before + "  metric      quiz/acc 0.5000, best 0.2500 at step 100\n" + after);
+  CHECK(run_result(run, {}, best_value_of("quiz/acc", true), "runs/1") == before + after);
 }

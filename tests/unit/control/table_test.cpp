@@ -65,6 +65,19 @@ TEST_CASE("table: a text that may be cut has the room there is, or is left out")
   CHECK(left_out == std::vector<std::string>{"message"});
 }
 
+TEST_CASE("table: a long text that may be cut leaves the others their room") {
+  ResultTable table{{{"attempt", "attempt", true},
+                     {"host", "host", false, 5},
+                     {"message", "message", false, 2, false, true}},
+                    {{Cell::integer(1), Cell::word("box"), Cell::word(std::string(90, 'x'))}}};
+  CHECK(to_plain(table, {40, false}) ==
+        "attempt  host  message\n      1  box   " + std::string(24, 'x') + "…\n");
+  CHECK(to_plain(table, {31, false}) ==
+        "attempt  host  message\n      1  box   " + std::string(15, 'x') + "…\n");
+  CHECK(to_plain(table, {30, false}) ==
+        "attempt  message\n      1  " + std::string(20, 'x') + "…\n");
+}
+
 TEST_CASE("table: on the narrowest terminal one column is left, however wide") {
   ResultTable table{{{"a", "a", false, 2}, {"b", "b", false, 1}},
                     {{Cell::word("1"), Cell::word("12345")}}};

@@ -4,6 +4,7 @@
 
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/recipe_difference.h"
+#include "support/temporary_folder.h"
 
 using namespace exprun;
 
@@ -56,6 +57,35 @@ TEST_CASE("which run: the newest run decides") {
       which_run({row(9, RunState::failed), row(3, RunState::interrupted)}, false);
   CHECK(which.decision == Decision::refuse_ended);
   CHECK(which.run->id == 9);
+}
+
+TEST_CASE(
+    "which run: those on the data that the recipe names now come first, of those with a folder") {
+  const TemporaryFolder folder;
+  const Store store(folder.path() / "exprun.db", Store::Access::read_write);
+  const auto on = [&](int64_t id, const std::string& data, bool is_here = true) {
+    RunRow run = row(id, RunState::finished);
+    run.data_fingerprint = data;
+    run.folder = "tiny-" + std::to_string(id);
+    if (is_here) std::filesystem::create_directory(folder.path() / run.folder);
+    return run;
+  };
+  int asked = 0;
+  const auto order = [&](std::vector<RunRow> runs, const std::optional<std::string>& data) {
+    std::vector<int64_t> ids;
+    for (const RunRow& run : meant_first(store, std::move(runs), [&] { return ++asked, data; }))
+      ids.push_back(run.id);
+    return ids;
+  };
+  using Ids = std::vector<int64_t>;
+  const std::vector<RunRow> runs{on(5, "a", false), on(4, "b"), on(3, "a"), on(2, "b"), on(1, "a")};
+  CHECK(order(runs, "a") == Ids{3, 1, 4, 2, 5});
+  CHECK(order(runs, "b") == Ids{4, 2, 3, 1, 5});
+  CHECK(order(runs, "c") == Ids{4, 3, 2, 1, 5});
+  CHECK(order(runs, std::nullopt) == Ids{4, 3, 2, 1, 5});
+  CHECK(asked == 4);
+  CHECK(order({on(7, "a"), on(6, "a")}, "b") == Ids{7, 6});
+  CHECK(asked == 4);
 }
 
 TEST_CASE("difference: what one of them changed is shown with the default of the other") {

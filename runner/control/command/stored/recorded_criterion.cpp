@@ -42,4 +42,8 @@ Criterion recorded_criterion(const Store& store, const std::vector<ReportedRun>&
   return agree ? first : Criterion{};
 }
 
+Criterion recorded_criterion(const Store& store, const RunRow& run) {
+  return recorded_criterion(store, std::vector<ReportedRun>{{run, {}, {}, {}}});
+}
+
 }  // namespace exprun

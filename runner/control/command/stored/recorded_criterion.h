@@ -19,5 +19,6 @@ Criterion criterion_of(const SweepPlan& plan);
 // else the lowest val/loss.
 Criterion recorded_criterion(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::string& sweep = "");
+Criterion recorded_criterion(const Store& store, const RunRow& run);  // of its recipe
 
 }  // namespace exprun

@@ -94,11 +94,12 @@ std::string advice_on_output(const std::string& reference) {
   return "";
 }
 
-// For a series, which other tools take as a word of its own.
-std::string advice_on_series(const Store& store, const std::string& reference) {
+// For a series, which other tools take as a word of its own, and this command after an option.
+std::string advice_on_series(const Store& store, const std::string& reference,
+                             const std::string& option) {
   return std::ranges::count(store.series_names(), reference) == 0
              ? ""
-             : "; it is a series: write --metric " + shell_quoted(reference);
+             : "; it is a series: write " + option + ' ' + shell_quoted(reference);
 }
 
 // Throws in place of `error` where there is no such run and its path tells more.
@@ -272,13 +273,15 @@ void require_runs(const std::string& command, const Words& references, const std
 
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep,
-                                  Store::Among among) {
+                                  Store::Among among, const std::string& series_option) {
   return rows_of(store, folder, references, sweep, among, [&](const std::string& reference) {
     try {
       return runs_meant(store, folder, reference, among);
     } catch (const Error& error) {
-      const std::string advice = advice_on_series(store, reference) + advice_on_output(reference);
-      if (error.code() != ExitCode::no_such_run || advice.empty()) throw;
+      if (error.code() != ExitCode::no_such_run) throw;
+      const std::string advice =
+          advice_on_series(store, reference, series_option) + advice_on_output(reference);
+      if (advice.empty()) throw;
       throw no_run(store, reference, advice);
     }
   });

@@ -45,10 +45,11 @@ void require_runs(const std::string& command, const Words& references, const std
 
 // The rows of the references (a name or a pattern means all its runs), or of the `sweep` that is
 // given in their stead: its number, its name or @last; all runs, newest first, if there is neither.
-// Throws Error.
+// Throws Error; of a series, which is no run, it says which option of the command takes it.
 std::vector<RunRow> referred_runs(const Store& store, const StoreFolder& folder,
                                   const Words& references, const std::string& sweep = "",
-                                  Store::Among among = Store::Among::kept);
+                                  Store::Among among = Store::Among::kept,
+                                  const std::string& series_option = "--metric");
 
 // The same for a command that would take one of several runs unasked, or all: each reference but a
 // pattern must mean one run only, as require_one_meaning() does. `has_where`: the command has

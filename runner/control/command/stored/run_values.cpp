@@ -46,15 +46,19 @@ std::string series_named(const Store& store, const std::string& name) {
 }
 
 // The highest value of a series with an infinite one is infinite, and the lowest of one with its
-// negative; NaN has no order and is neither.
+// negative; that of one whose only values with an order are infinities of the other sign is these.
+// NaN has no order and is neither.
 void add_infinities(RunValues& values, const Store& store, const Runs& runs,
                     const ValueName& name) {
   if (name.which != Which::min && name.which != Which::max) return;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double infinity = name.which == Which::max ? kInfinity : -kInfinity;
-  const auto with_it = store.runs_with_infinity(name.name, infinity);
-  for (size_t i = 0; i < runs.size(); ++i)
-    if (with_it.contains(runs[i].run.id)) values.cells[i] = Cell::number(infinity);
+  const double outermost = name.which == Which::max ? kInfinity : -kInfinity;
+  for (const double infinity : {outermost, -outermost}) {
+    const auto with_it = store.runs_with_infinity(name.name, infinity);
+    for (size_t i = 0; i < runs.size(); ++i)
+      if (with_it.contains(runs[i].run.id) && (infinity == outermost || values.cells[i].is_none()))
+        values.cells[i] = Cell::number(infinity);
+  }
 }
 
 // Nothing if no run has such a series.

@@ -8,20 +8,17 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "control/command/stored/recorded_criterion.h"
 #include "control/command/stored/run_reference.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
+#include "control/report/run_details.h"
 #include "control/report/runs_table.h"
 #include "recipe/sweep/sweep_table.h"
 
 namespace exprun {
 namespace {
-
-std::optional<SeriesRow> series_named(const std::vector<SeriesRow>& all, const char* name) {
-  for (const SeriesRow& series : all)
-    if (series.name == name) return series;
-  return std::nullopt;
-}
 
 void require_store(const StoreFolder& folder) {
   if (std::filesystem::exists(folder.database())) return;
@@ -110,13 +107,6 @@ std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
   return runs;
 }
 
-ReportedRun reported_run(const Store& store, RunRow run) {
-  const auto all = store.series(run.id);
-  const int64_t id = run.id;
-  return {std::move(run), store.parameters(id), series_named(all, "val/loss"),
-          series_named(all, "train/loss")};
-}
-
 void read_parameters(const Store& store, std::vector<ReportedRun>& runs) {
   auto parameters = store.parameters(ids_of(runs));
   for (ReportedRun& reported : runs) reported.parameters = std::move(parameters[reported.run.id]);
@@ -127,6 +117,11 @@ std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& fo
   auto runs = all_runs(store, folder, referred_runs(store, folder, references, sweep));
   read_parameters(store, runs);
   return runs;
+}
+
+std::string result_of(const Store& store, const StoreFolder& folder, const RunRow& run) {
+  return run_result(run, store.series(run.id), recorded_criterion(store, run),
+                    shown_folder(folder, run.folder));
 }
 
 void require_state(const std::string& who, const std::string& name) {

@@ -50,11 +50,12 @@ std::vector<ReportedRun> all_runs(const Store& store, const StoreFolder& folder,
 
 void read_parameters(const Store& store, std::vector<ReportedRun>& runs);
 
-ReportedRun reported_run(const Store& store, RunRow run);
-
 // Those of referred_runs() with their losses and parameters.
 std::vector<ReportedRun> reported_runs(const Store& store, const StoreFolder& folder,
                                        const Words& references, const std::string& sweep = "");
+
+// What came of the run, as run_result().
+std::string result_of(const Store& store, const StoreFolder& folder, const RunRow& run);
 
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);

@@ -88,8 +88,9 @@ bool was_cut_off_here(const Store& store, const RunRow& run) {
 
 // A command that always starts a new run has started one before this job was restarted: that one
 // is meant. A script may give several such commands.
-bool has_begun_its_new_run(Store& store, const LaunchRequest& request, bool restarted) {
-  const auto runs = runs_meant(store, request);
+bool has_begun_its_new_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                           bool restarted) {
+  const auto runs = runs_meant(store, folder, request);
   if (runs.empty() || runs.front().command_line != request.command_line) return false;
   return restarted ? was_begun_in_this_job(store, runs.front(), 1, variable)
                    : was_cut_off_here(store, runs.front());
@@ -107,7 +108,7 @@ void give_up_lost_machine(Store& store, const RunRow& run, const Variables& vari
 Launch launch_detecting_restart(Store& store, const StoreFolder& folder,
                                 const LaunchRequest& request, bool always_new) {
   const bool restarted = restarts_before(variable) > 0;
-  if (always_new) always_new = !has_begun_its_new_run(store, request, restarted);
+  if (always_new) always_new = !has_begun_its_new_run(store, folder, request, restarted);
   std::optional<Launch> launched;
   await_previous_attempt(restarted, [&] {
     launched = launch(store, folder, request, always_new);

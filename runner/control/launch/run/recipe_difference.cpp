@@ -67,19 +67,19 @@ std::string describe_difference(const Parameters& now, const Parameters& before,
   return "new run; differs from " + run + ": " + text;
 }
 
-std::string difference_from_known(const Store& store, const StoreFolder& folder,
-                                  const ResolvedRecipe& resolved, const PreparedData& data,
-                                  std::optional<RunRow> source) {
+KnownDifference difference_from_known(const Store& store, const StoreFolder& folder,
+                                      const ResolvedRecipe& resolved, const PreparedData& data,
+                                      std::optional<RunRow> source) {
   if (!source)
     source = compared_run(store.runs(resolved.section("run").get<std::string>("name")), data);
-  if (!source) return "";
+  if (!source) return {};
   const Parameters now = parameter_rows(resolved), before = store.parameters(source->id);
   const bool keys_of_data_differ = std::ranges::any_of(
       changed_parameters(before, now),
       [](const Difference& change) { return change.path.starts_with("dataset."); });
-  return describe_difference(
-      now, before, source->folder,
-      data_difference(data, *source, folder.run(source->folder), keys_of_data_differ));
+  const std::string of_data =
+      data_difference(data, *source, folder.run(source->folder), keys_of_data_differ);
+  return {describe_difference(now, before, source->folder, of_data), !of_data.empty()};
 }
 
 }  // namespace exprun

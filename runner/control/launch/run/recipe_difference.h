@@ -28,10 +28,14 @@ std::string describe_difference(const std::vector<ParameterRow>& now,
                                 const std::vector<ParameterRow>& before, const std::string& run,
                                 const std::string& data);
 
-// That from `source`, else from the newest run of its name on the same data, else from the newest;
-// empty if none has its name.
-std::string difference_from_known(const Store& store, const StoreFolder& folder,
-                                  const ResolvedRecipe& resolved, const PreparedData& data,
-                                  std::optional<RunRow> source);
+struct KnownDifference {
+  std::string text;          // as describe_difference(); empty if there is no such run
+  bool data_differ = false;  // their files do, which no key tells
+};
+
+// That from `source`, else from the newest run of its name on the same data, else from the newest.
+KnownDifference difference_from_known(const Store& store, const StoreFolder& folder,
+                                      const ResolvedRecipe& resolved, const PreparedData& data,
+                                      std::optional<RunRow> source);
 
 }  // namespace exprun

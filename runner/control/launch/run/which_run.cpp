@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/files/file.h"
+#include "control/data/prepare.h"
 #include "control/launch/launch.h"
 #include "control/launch/run/observed_run.h"
 
@@ -39,21 +40,27 @@ std::string name_of(const LaunchRequest& request) {
   return request.resolved.section("run").get<std::string>("name");
 }
 
+using Fingerprint = std::optional<std::string>;
+
 // Those with the origin of what is to be launched.
-std::vector<RunRow> reconciled_runs(Store& store, std::vector<RunRow> runs,
-                                    const LaunchRequest& request) {
+std::vector<RunRow> reconciled_runs(Store& store, const StoreFolder& folder,
+                                    std::vector<RunRow> runs, const LaunchRequest& request,
+                                    const Fingerprint& data) {
   const std::string origin = request.origin ? to_json(*request.origin) : "";
   std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = reconciled(store, run);
-  return present_first(store, std::move(runs));
+  return meant_first(store, std::move(runs), [&] {
+    return data ? data : glance_at_data(request.resolved, folder.data()).fingerprint;
+  });
 }
 
 // A recipe whose run was extended has been run: what comes of that run now is not the recipe's to
 // say, so it is shown, never continued. A sweep has trials of its own length.
-WhichRun extended_run(Store& store, const LaunchRequest& request) {
+WhichRun extended_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                      const Fingerprint& data) {
   if (request.trial) return {};
-  auto runs = reconciled_runs(store, store.extended_runs(name_of(request), request.resolved.hash()),
-                              request);
+  auto runs = reconciled_runs(
+      store, folder, store.extended_runs(name_of(request), request.resolved.hash()), request, data);
   if (runs.empty()) return {};
   const RunState state = runs.front().state;
   const Decision decision = state == RunState::running    ? Decision::refuse_running
@@ -73,24 +80,33 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   return {decision_for(same.front()), same.front()};
 }
 
-WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new) {
-  const auto runs = runs_meant(store, request);
+WhichRun which_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                   bool always_new, const Fingerprint& data) {
+  const auto runs = runs_meant(store, folder, request, data);
   const bool replaces = request.instead_of && !runs.empty() && runs[0].id == *request.instead_of;
-  if (runs.empty() && !always_new) return extended_run(store, request);
+  if (runs.empty() && !always_new) return extended_run(store, folder, request, data);
   WhichRun which = which_run(runs, always_new || replaces);
   if (request.continues_pruned && which.run && which.run->state == RunState::pruned)
     which.decision = Decision::continue_run;
   return which;
 }
 
-std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request) {
-  return reconciled_runs(store, store.runs(name_of(request), request.resolved.hash()), request);
+std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
+                               const LaunchRequest& request, const Fingerprint& data) {
+  return reconciled_runs(store, folder, store.runs(name_of(request), request.resolved.hash()),
+                         request, data);
 }
 
-std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs) {
-  std::stable_partition(runs.begin(), runs.end(), [&](const RunRow& run) {
-    return path_exists(folder_of(store.file()) / run.folder);
+std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
+                                const KnownFingerprint& data) {
+  const bool differ = std::ranges::any_of(runs, [&](const RunRow& run) {
+    return run.data_fingerprint != runs.front().data_fingerprint;
   });
+  if (const auto now = differ ? data() : std::nullopt)
+    std::ranges::stable_partition(runs,
+                                  [&](const RunRow& run) { return run.data_fingerprint == *now; });
+  std::ranges::stable_partition(
+      runs, [&](const RunRow& run) { return path_exists(folder_of(store.file()) / run.folder); });
   return runs;
 }
 

@@ -1,9 +1,12 @@
 // Which run a plain `exprun RECIPE` means, and what is to be done with it.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "control/launch/store_folder.h"
 #include "store/rows.h"
 #include "store/store.h"
 
@@ -39,15 +42,25 @@ WhichRun which_run(const std::vector<RunRow>& same, bool always_new);
 
 // The same of what is to be launched, with what it says of the run: `instead_of`,
 // `continues_pruned`. Where no run has this hash, one that had it before it was extended is meant,
-// and never continued: it has another recipe now.
-WhichRun which_run(Store& store, const LaunchRequest& request, bool always_new);
+// and never continued: it has another recipe now. `data`: the fingerprint of the recipe's data
+// where they are prepared already; without it they are looked at where runs differ in theirs.
+WhichRun which_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
+                   bool always_new, const std::optional<std::string>& data = std::nullopt);
 
-// Runs of the name, the hash and the origin of what is to be launched, reconciled, newest first: a
-// recipe alone never means a fork. present_first() of them.
-std::vector<RunRow> runs_meant(Store& store, const LaunchRequest& request);
+// Runs of the name, the hash and the origin of what is to be launched, reconciled, the one meant
+// first: a recipe alone never means a fork.
+std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
+                               const LaunchRequest& request,
+                               const std::optional<std::string>& data = std::nullopt);
 
-// After all others those whose folder is not here: runs that were merged from another store, or
-// whose folder was deleted.
-std::vector<RunRow> present_first(const Store& store, std::vector<RunRow> runs);
+// The fingerprint of the data that a recipe names now, as far as it is known.
+using KnownFingerprint = std::function<std::optional<std::string>()>;
+
+// Runs of one recipe, given newest first, the one that it means first: those that were trained on
+// the data that it names now before others, and all of them before those whose folder is not here
+// (they were merged from another store, or their folder was deleted). `data` is asked only where
+// the runs differ in theirs.
+std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
+                                const KnownFingerprint& data);
 
 }  // namespace exprun

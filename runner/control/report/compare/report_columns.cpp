@@ -78,21 +78,33 @@ void mark_best(ComparedColumn& metric) {
     }
 }
 
-// "evaluation.val_loss.type" with "val_loss" in each run that has it: its name is its type, which
-// other keys tell more of.
-bool is_named_by_its_type(const std::string& path, const std::vector<Cell>& cells) {
-  constexpr std::string_view kTable = "evaluation.", kType = ".type";
-  if (!path.starts_with(kTable) || !path.ends_with(kType)) return false;
-  const std::string name = path.substr(kTable.size(), path.size() - kTable.size() - kType.size());
-  return std::ranges::all_of(
-      cells, [&](const Cell& cell) { return cell.text.empty() || cell.text == name; });
+// "evaluation.val_loss.type" with "val_loss" in each run that has it tells no more than which runs
+// those are, and so does another key of the evaluation that has a value in the same runs.
+bool is_told_by_others(size_t type, const std::vector<std::string>& paths,
+                       const std::vector<std::vector<Cell>>& cells) {
+  constexpr std::string_view kTables = "evaluation.", kType = ".type";
+  const std::string& path = paths[type];
+  if (!path.starts_with(kTables) || !path.ends_with(kType)) return false;
+  const std::string table = path.substr(0, path.size() - kType.size() + 1);
+  const std::string name = table.substr(kTables.size(), table.size() - kTables.size() - 1);
+  const auto is_name = [&](const Cell& cell) { return cell.is_none() || cell.text == name; };
+  if (!std::ranges::all_of(cells[type], is_name)) return false;
+  for (size_t other = 0; other < paths.size(); ++other)
+    if (other != type && paths[other].starts_with(table) &&
+        std::ranges::equal(cells[type], cells[other], {}, &Cell::is_none, &Cell::is_none))
+      return true;
+  return false;
+}
+
+bool differ(const std::vector<Cell>& cells) {
+  return std::ranges::any_of(cells,
+                             [&](const Cell& cell) { return cell.value != cells.front().value; });
 }
 
 }  // namespace
 
 bool ComparedColumn::has_values() const {
-  return std::any_of(cells.begin(), cells.end(),
-                     [](const Cell& cell) { return cell.value.index() != 0; });
+  return !std::ranges::all_of(cells, &Cell::is_none);
 }
 
 std::vector<size_t> ComparedColumn::order(bool highest_first) const {
@@ -136,7 +148,7 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
     for (size_t run = 0; run < runs.size(); ++run)
       column.cells.push_back(summary_cell(of_run(run), Which::last));
   };
-  add_last(criterion.series, kPriorityLast,
+  add_last(criterion.series, kPriorityLastValue,
            [&](size_t run) -> const std::optional<SeriesRow>& { return values[run]; });
   for (const auto& [series, of] : {std::pair("val/loss", &ReportedRun::val_loss),
                                    std::pair("train/loss", &ReportedRun::train_loss)})
@@ -149,11 +161,11 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
                                               std::vector<std::vector<Cell>> cells,
                                               const std::vector<std::string>& settings, bool all) {
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < paths.size(); ++i)
+    if (all || (differ(cells[i]) && !is_told_by_others(i, paths, cells))) shown.push_back(i);
   std::vector<ComparedColumn> columns;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const auto differs = [&](const Cell& cell) { return cell.value != cells[i].front().value; };
-    if (!all && std::none_of(cells[i].begin(), cells[i].end(), differs)) continue;
-    if (!all && is_named_by_its_type(paths[i], cells[i])) continue;
+  for (const size_t i : shown) {
     const bool right = all_numbers(cells[i]);
     columns.push_back(
         {{paths[i], short_title(paths[i], settings), right, priority_of_parameter(paths[i])},

@@ -20,11 +20,12 @@ enum ColumnPriority : size_t {
   kPriorityState,
   kPriorityAsked,      // named on the command line
   kPriorityParameter,  // the first of the tables that experiments are usually about
-  kPriorityLast,       // of the metric that orders
+  kPriorityLastValue,  // of the metric that orders
   kPriorityFurtherParameter,
   kPriorityStep,
   kPriorityMetric,
   kPriorityLater,
+  kPriorityDetail,  // of a trial: its run or its message, which are long
   kPriorityTime,
   kPriorityOtherParameter,
   kPriorityFork,
@@ -62,7 +63,8 @@ std::vector<ComparedColumn> usual_metrics(const std::vector<ReportedRun>& runs,
 
 // A column a path; `cells` has those of each path. Titles are short_title() among `settings`, all
 // that the store knows: "lr" is nobody's but optimizer.lr, shown or not. Unless `all`, those that
-// are the same in all runs are left out, and types that only repeat the name of an evaluation.
+// are the same in all runs are left out, and the type of an evaluation that has the name of its
+// type, where another of its keys tells the same runs apart.
 std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& paths,
                                               std::vector<std::vector<Cell>> cells,
                                               const std::vector<std::string>& settings, bool all);

@@ -81,7 +81,7 @@ std::vector<std::vector<size_t>> groups_of(const std::vector<ComparedColumn>& by
     std::vector<std::string> values;
     for (const ComparedColumn& column : by) {
       const Cell& cell = column.cells[run];
-      values.push_back(cell.value.index() == 0 ? "" : "=" + cell.text);
+      values.push_back(cell.is_none() ? "" : "=" + cell.text);
     }
     const auto [group, added] = known.emplace(std::move(values), groups.size());
     if (added) groups.emplace_back();

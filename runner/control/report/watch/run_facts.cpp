@@ -33,7 +33,7 @@ std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
   const std::string name = "system/gpu" + std::to_string(gpu) + '/';
   std::string text;
   const auto add = [&](const char* what, const auto& write) {
-    if (const SeriesRow* const each = named(series, name + what))
+    if (const SeriesRow* const each = series_with_values(series, name + what))
       text += (text.empty() ? "" : ", ") + write(each->last);
   };
   const auto rounded = [](const char* unit) {
@@ -48,7 +48,7 @@ std::string gpu_text(const std::vector<SeriesRow>& series, size_t gpu) {
 
 }  // namespace
 
-const SeriesRow* named(const std::vector<SeriesRow>& series, const std::string& name) {
+const SeriesRow* series_with_values(const std::vector<SeriesRow>& series, const std::string& name) {
   const auto found = std::find_if(series.begin(), series.end(), [&](const SeriesRow& each) {
     return each.name == name && each.count > 0;
   });
@@ -65,22 +65,23 @@ std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series,
   for (const char* name : {"lr", "grad_norm"}) names.push_back(name);
   std::set<std::string> told;
   for (const std::string& name : names)
-    if (const SeriesRow* const each = named(series, name); each && told.insert(name).second)
+    if (const SeriesRow* const each = series_with_values(series, name);
+        each && told.insert(name).second)
       parts.push_back({value_text(*each, goal_of(name, criterion)), static_cast<int>(told.size())});
-  if (const SeriesRow* const rate = named(series, "tokens_per_s"))
+  if (const SeriesRow* const rate = series_with_values(series, "tokens_per_s"))
     parts.push_back({with_thousands(static_cast<int64_t>(rate->last)) + " tokens/s", 2});
   return parts;
 }
 
 std::vector<LinePart> system_facts(const std::vector<SeriesRow>& series) {
   std::vector<LinePart> parts;
-  if (const SeriesRow* const cpu = named(series, "system/process_cpu_percent"))
+  if (const SeriesRow* const cpu = series_with_values(series, "system/process_cpu_percent"))
     parts.push_back({"CPU " + fixed(cpu->last, 0) + "%", 1});
-  if (const SeriesRow* const memory = named(series, "system/process_memory_bytes"))
+  if (const SeriesRow* const memory = series_with_values(series, "system/process_memory_bytes"))
     parts.push_back({"memory " + binary_bytes(memory->last), 2});
-  if (const SeriesRow* const load = named(series, "system/load"))
+  if (const SeriesRow* const load = series_with_values(series, "system/load"))
     parts.push_back({"load " + fixed(load->last, 1), 3});
-  if (const SeriesRow* const disk = named(series, "system/disk_free_bytes"))
+  if (const SeriesRow* const disk = series_with_values(series, "system/disk_free_bytes"))
     parts.push_back({"disk free " + binary_bytes(disk->last), 4});
   for (size_t gpu = 0;; ++gpu) {
     const std::string text = gpu_text(series, gpu);

@@ -12,7 +12,7 @@
 namespace exprun {
 
 // The series of this name, if it has a value.
-const SeriesRow* named(const std::vector<SeriesRow>& series, const std::string& name);
+const SeriesRow* series_with_values(const std::vector<SeriesRow>& series, const std::string& name);
 
 // Those of `metrics` first, then the losses, the metric of the recipe, and others.
 std::vector<LinePart> metric_facts(const std::vector<SeriesRow>& series,
