@@ -155,6 +155,8 @@ constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"}
 
 constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
 
+constexpr std::string_view kSwitches[] = {"enabled", "enable", "disabled", "disable"};
+
 constexpr std::string_view kRanges[] = {
     "loguniform", "log_uniform", "uniform",  "quniform",    "randint", "normal",
     "logspace",   "linspace",    "logrange", "interval",    "glob",    "shuffle",
@@ -287,6 +289,10 @@ std::string option_note(std::string_view word) {
 bool has_word_for_type(std::string_view table, std::string_view key) {
   if (table != "model" && table != "optimizer" && table != "schedule") return false;
   return contains(kWordsForType, key);
+}
+
+bool turns_table_off(std::string_view key) {
+  return contains(kSwitches, key);
 }
 
 std::optional<std::string> number_meant(std::string_view text) {

@@ -59,6 +59,9 @@ std::string option_note(std::string_view word);
 // "_target_".
 bool has_word_for_type(std::string_view table, std::string_view key);
 
+// Whether other tools turn what a table is about on and off by the key: "enabled".
+bool turns_table_off(std::string_view key);
+
 // What "1k", "2.5M" and "10%" mean elsewhere, as TOML writes it.
 std::optional<std::string> number_meant(std::string_view text);
 

@@ -127,6 +127,7 @@ std::string key_of_table(const Schema& schema) {
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
 std::string table_help(const SchemaSet& schemas, const std::string& path, const Schema& schema,
                        const Value& value) {
+  if (says_none(value) && is_optional_table(schemas, {}, path)) return help_without_table(path);
   if (const auto* text = value.as<std::string>()) {
     if (const auto meant = meant_key(schemas, path, schema, *text))
       return "did you mean " + path + "." + meant->key + "=" + meant->value + "?";

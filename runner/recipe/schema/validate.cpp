@@ -39,8 +39,8 @@ bool is_of_several(const Value& value) {
 }
 
 // "lr", or "optimizer.lr" in quotes, that stands above [sweep.axes].
-bool is_meant_as_axis(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
-  if (place.path != "sweep" || !is_of_several(entry.value)) return false;
+bool is_meant_as_axis(const SchemaSet& schemas, const std::string& table, const Entry& entry) {
+  if (table != "sweep" || !is_of_several(entry.value)) return false;
   const bool is_path = entry.key.find('.') != entry.key.npos;
   return is_path ? schema_at(schemas, {}, entry.key) != nullptr
                  : !homes_of_key(schemas, entry.key).empty();
@@ -51,7 +51,9 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
     return help_for_synonym(*here, place.path);
   if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
-  if (is_meant_as_axis(schemas, place, entry)) return "it belongs in [sweep.axes]";
+  if (is_meant_as_axis(schemas, place.path, entry)) return "it belongs in [sweep.axes]";
+  if (turns_table_off(key) && is_optional_table(schemas, {}, place.path))
+    return help_without_table(place.path);
   const std::vector<std::string> others = homes_of_key(schemas, key);
   if (!others.empty() && others.size() <= kMostTables)
     return "it belongs in " + alternatives(others);
@@ -267,6 +269,8 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
     diagnostic.help = "it belongs in a table with its own name: [" + place.path + ".NAME]";
   else if (synonym)
     diagnostic.help = help_for_synonym(*synonym, place.path);
+  else if (says_none(entry.value) && is_optional_table(schemas, {}, path))
+    diagnostic.help = help_without_table(path);
   else if (meant)
     diagnostic.help = "write " + entry.key + "." + meant->key + " = \"" + meant->value + "\"";
   else if (names_unknown_type(schemas, place, entry.key))
