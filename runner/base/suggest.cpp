@@ -131,24 +131,33 @@ constexpr std::string_view kArchitectures[] = {
 // Formats of records, which are no type of their own either.
 constexpr std::string_view kRecords[] = {"json", "jsonl", "json_lines", "ndjson"};
 
-// Parts of other tools' schedules with a warmup.
-constexpr Pair kSchedules[] = {{"constant", "constant"},
+// Parts of the names of other tools' schedules, and the type of that form. The first counts.
+constexpr Pair kSchedules[] = {{"restart", ""},  // no type has them
+                               {"stable", "wsd"},
+                               {"wsd", "wsd"},
+                               {"constant", "constant"},
                                {"linear", "linear"},
                                {"inverse_sqrt", "inverse_sqrt"},
-                               {"stable", "wsd"}};
+                               {"inverse_square_root", "inverse_sqrt"},
+                               {"inv_sqrt", "inverse_sqrt"},
+                               {"rsqrt", "inverse_sqrt"},
+                               {"cos", "cosine"}};
 
 // They put the warmup into the name: "linear_warmup_cosine", "cosine_with_warmup". Here every
-// schedule has one.
+// schedule has one. What the rest of the name says is no other schedule's.
 std::string note_on_warmup(std::string_view word) {
   std::string rest(word);
   const size_t warmup = rest.find("warmup");
   if (warmup == rest.npos) return "";
-  const size_t rising = rest.find("linear_warmup_");
-  rest.erase(std::min(rising, warmup), rest.find('_', warmup) - std::min(rising, warmup));
-  std::string type = "cosine";
-  for (const Pair& part : kSchedules)
-    if (rest.find(part.theirs) != rest.npos) type = part.ours;
-  return "write \"" + type + "\" and schedule.warmup, such as \"100 steps\"";
+  const size_t begin = std::min(rest.find("linear_warmup"), warmup);
+  rest.erase(begin, rest.find('_', warmup) - begin);
+  const auto* const part =
+      std::find_if(std::begin(kSchedules), std::end(kSchedules),
+                   [&](const Pair& pair) { return rest.find(pair.theirs) != rest.npos; });
+  const std::string type = part == std::end(kSchedules) ? "" : part->ours;
+  return (type.empty() ? "every schedule has a warmup: choose a type, and write "
+                       : "write \"" + type + "\" and ") +
+         "schedule.warmup, such as \"100 steps\"";
 }
 
 constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"};
