@@ -118,9 +118,21 @@ constexpr Pair kOptionNotes[] = {
     {"--resume", "; the same command continues a run that was interrupted"},
     {"--config", "; give the recipe without an option before it"},
     {"--config-name", "; give the recipe without an option before it"},
-    {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
-    {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
-    {"--sweep", "; `exprun sweep RECIPE key=a,b` runs several"},
+};
+
+// What the command sweep does without them.
+constexpr std::string_view kSweeping[] = {"--multirun", "-m", "--sweep"};
+
+constexpr const char* kPage =
+    "; `exprun report --html FILE` writes a page for a browser, and `exprun watch` shows a run in "
+    "the terminal";
+
+constexpr Pair kCommandNotes[] = {
+    {"tensorboard", "; `exprun export RUN --tensorboard DIR` writes what TensorBoard reads"},
+    {"ui", kPage},
+    {"web", kPage},
+    {"serve", kPage},
+    {"server", kPage},
 };
 
 // Models that are a choice of keys here.
@@ -290,7 +302,16 @@ std::optional<std::string> option_synonym(std::string_view word,
   return std::nullopt;
 }
 
-std::string option_note(std::string_view word) {
+std::string command_note(std::string_view word) {
+  const char* note = found_in(std::begin(kCommandNotes), std::end(kCommandNotes), word);
+  return note ? note : "";
+}
+
+std::string option_note(std::string_view word, std::string_view command) {
+  if (contains(kSweeping, word))
+    return command == "sweep"
+               ? "; no option is needed: give a key several values, as in lr=1e-4,3e-4"
+               : "; `exprun sweep RECIPE key=a,b` runs several";
   const char* note = found_in(std::begin(kOptionNotes), std::end(kOptionNotes), word);
   return note ? note : "";
 }

@@ -51,9 +51,13 @@ std::string command_synonym(std::string_view word, const std::vector<std::string
 std::optional<std::string> option_synonym(std::string_view word,
                                           const std::vector<std::string>& options);
 
-// What to say of an option of other tools that trainings need none for: "; `exprun check RECIPE`
+// What does the work of another tool's command that we have none like: "; `exprun report --html
+// FILE` ..." for "ui"; empty for any other.
+std::string command_note(std::string_view word);
+
+// What to say of an option of other tools that `command` needs none for: "; `exprun check RECIPE`
 // ..." for "--dry-run"; empty for any other.
-std::string option_note(std::string_view word);
+std::string option_note(std::string_view word, std::string_view command);
 
 // Whether another tool says by the key which model, optimizer or schedule is meant: "name",
 // "_target_".
