@@ -317,7 +317,8 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
   }
 }
 
-// By what set or removed a key last: a file or nothing, an override of the run, one that was typed.
+// By what set or removed a key last: a file or nothing, an override that was not typed, one that
+// was.
 int newness(const Table& root, const std::string& path) {
   const Value* value = find_path(root, path);
   std::optional<SourceSpan> where;
@@ -330,7 +331,8 @@ int newness(const Table& root, const std::string& path) {
     if (table != nullptr) where = table->removed_at(last_part(path));
   }
   if (!where || !*where) return 0;
-  return static_cast<int>(where->file->kind);
+  const SourceFile::Kind kind = where->file->kind;
+  return kind == SourceFile::Kind::typed_override ? 2 : kind == SourceFile::Kind::file ? 0 : 1;
 }
 
 }  // namespace
