@@ -118,9 +118,9 @@ std::string place(const SourceSpan& where) {
 // The recipe, its parents, then the overrides in their order, those that the user typed first.
 auto order(const Diagnostic& d) {
   const std::string name = d.where ? d.where.file->name : "";
-  const bool override_text = name.starts_with('<') && name.find("override ") != name.npos;
-  return std::tuple(override_text, d.also.size(), override_text ? name.size() : 0, name,
-                    d.where.line, d.where.column);
+  const auto kind = d.where ? d.where.file->kind : SourceFile::Kind::file;
+  const size_t digits = kind == SourceFile::Kind::file ? 0 : name.size();  // 2 is before 10
+  return std::tuple(kind, d.also.size(), digits, name, d.where.line, d.where.column);
 }
 
 using Files = std::vector<std::shared_ptr<const SourceFile>>;

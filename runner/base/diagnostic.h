@@ -15,8 +15,9 @@ namespace exprun {
 
 // A recipe, a parent, or one override ("<override 2>" with the text "optimizer.lr=abc").
 struct SourceFile {
-  // Overrides of a stored run, or of a command itself, are not the user's words of now.
-  enum class Kind { file, override_of_run, typed_override };
+  // Diagnostics are shown in this order. Overrides that are stored with a run, or that a command
+  // adds or finds out, are not the user's words of now.
+  enum class Kind { file, typed_override, other_override };
 
   std::string name;
   std::string text;

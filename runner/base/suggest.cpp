@@ -118,9 +118,21 @@ constexpr Pair kOptionNotes[] = {
     {"--resume", "; the same command continues a run that was interrupted"},
     {"--config", "; give the recipe without an option before it"},
     {"--config-name", "; give the recipe without an option before it"},
-    {"--multirun", "; `exprun sweep RECIPE key=a,b` runs several"},
-    {"-m", "; `exprun sweep RECIPE key=a,b` runs several"},
-    {"--sweep", "; `exprun sweep RECIPE key=a,b` runs several"},
+};
+
+// What the command sweep does without them.
+constexpr std::string_view kSweeping[] = {"--multirun", "-m", "--sweep"};
+
+constexpr const char* kPage =
+    "; `exprun report --html FILE` writes a page for a browser, and `exprun watch` shows a run in "
+    "the terminal";
+
+constexpr Pair kCommandNotes[] = {
+    {"tensorboard", "; `exprun export RUN --tensorboard DIR` writes what TensorBoard reads"},
+    {"ui", kPage},
+    {"web", kPage},
+    {"serve", kPage},
+    {"server", kPage},
 };
 
 // Models that are a choice of keys here.
@@ -131,29 +143,40 @@ constexpr std::string_view kArchitectures[] = {
 // Formats of records, which are no type of their own either.
 constexpr std::string_view kRecords[] = {"json", "jsonl", "json_lines", "ndjson"};
 
-// Parts of other tools' schedules with a warmup.
-constexpr Pair kSchedules[] = {{"constant", "constant"},
+// Parts of the names of other tools' schedules, and the type of that form. The first counts.
+constexpr Pair kSchedules[] = {{"restart", ""},  // no type has them
+                               {"stable", "wsd"},
+                               {"wsd", "wsd"},
+                               {"constant", "constant"},
                                {"linear", "linear"},
                                {"inverse_sqrt", "inverse_sqrt"},
-                               {"stable", "wsd"}};
+                               {"inverse_square_root", "inverse_sqrt"},
+                               {"inv_sqrt", "inverse_sqrt"},
+                               {"rsqrt", "inverse_sqrt"},
+                               {"cos", "cosine"}};
 
 // They put the warmup into the name: "linear_warmup_cosine", "cosine_with_warmup". Here every
-// schedule has one.
+// schedule has one. What the rest of the name says is no other schedule's.
 std::string note_on_warmup(std::string_view word) {
   std::string rest(word);
   const size_t warmup = rest.find("warmup");
   if (warmup == rest.npos) return "";
-  const size_t rising = rest.find("linear_warmup_");
-  rest.erase(std::min(rising, warmup), rest.find('_', warmup) - std::min(rising, warmup));
-  std::string type = "cosine";
-  for (const Pair& part : kSchedules)
-    if (rest.find(part.theirs) != rest.npos) type = part.ours;
-  return "write \"" + type + "\" and schedule.warmup, such as \"100 steps\"";
+  const size_t begin = std::min(rest.find("linear_warmup"), warmup);
+  rest.erase(begin, rest.find('_', warmup) - begin);
+  const auto* const part =
+      std::find_if(std::begin(kSchedules), std::end(kSchedules),
+                   [&](const Pair& pair) { return rest.find(pair.theirs) != rest.npos; });
+  const std::string type = part == std::end(kSchedules) ? "" : part->ours;
+  return (type.empty() ? "every schedule has a warmup: choose a type, and write "
+                       : "write \"" + type + "\" and ") +
+         "schedule.warmup, such as \"100 steps\"";
 }
 
 constexpr std::string_view kNoValues[] = {"None", "none", "null", "Null", "nil"};
 
 constexpr std::string_view kWordsForType[] = {"name", "_target_", "class", "class_name", "kind"};
+
+constexpr std::string_view kSwitches[] = {"enabled", "enable", "disabled", "disable"};
 
 constexpr std::string_view kRanges[] = {
     "loguniform", "log_uniform", "uniform",  "quniform",    "randint", "normal",
@@ -279,7 +302,16 @@ std::optional<std::string> option_synonym(std::string_view word,
   return std::nullopt;
 }
 
-std::string option_note(std::string_view word) {
+std::string command_note(std::string_view word) {
+  const char* note = found_in(std::begin(kCommandNotes), std::end(kCommandNotes), word);
+  return note ? note : "";
+}
+
+std::string option_note(std::string_view word, std::string_view command) {
+  if (contains(kSweeping, word))
+    return command == "sweep"
+               ? "; no option is needed: give a key several values, as in lr=1e-4,3e-4"
+               : "; `exprun sweep RECIPE key=a,b` runs several";
   const char* note = found_in(std::begin(kOptionNotes), std::end(kOptionNotes), word);
   return note ? note : "";
 }
@@ -287,6 +319,10 @@ std::string option_note(std::string_view word) {
 bool has_word_for_type(std::string_view table, std::string_view key) {
   if (table != "model" && table != "optimizer" && table != "schedule") return false;
   return contains(kWordsForType, key);
+}
+
+bool turns_table_off(std::string_view key) {
+  return contains(kSwitches, key);
 }
 
 std::optional<std::string> number_meant(std::string_view text) {

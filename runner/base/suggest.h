@@ -51,13 +51,20 @@ std::string command_synonym(std::string_view word, const std::vector<std::string
 std::optional<std::string> option_synonym(std::string_view word,
                                           const std::vector<std::string>& options);
 
-// What to say of an option of other tools that trainings need none for: "; `exprun check RECIPE`
+// What does the work of another tool's command that we have none like: "; `exprun report --html
+// FILE` ..." for "ui"; empty for any other.
+std::string command_note(std::string_view word);
+
+// What to say of an option of other tools that `command` needs none for: "; `exprun check RECIPE`
 // ..." for "--dry-run"; empty for any other.
-std::string option_note(std::string_view word);
+std::string option_note(std::string_view word, std::string_view command);
 
 // Whether another tool says by the key which model, optimizer or schedule is meant: "name",
 // "_target_".
 bool has_word_for_type(std::string_view table, std::string_view key);
+
+// Whether other tools turn what a table is about on and off by the key: "enabled".
+bool turns_table_off(std::string_view key);
 
 // What "1k", "2.5M" and "10%" mean elsewhere, as TOML writes it.
 std::optional<std::string> number_meant(std::string_view text);

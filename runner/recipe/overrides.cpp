@@ -127,6 +127,7 @@ std::string key_of_table(const Schema& schema) {
 // Hydra's `optimizer=adamw` is not our grammar, but what is meant is clear.
 std::string table_help(const SchemaSet& schemas, const std::string& path, const Schema& schema,
                        const Value& value) {
+  if (says_none(value) && is_optional_table(schemas, {}, path)) return help_without_table(path);
   if (const auto* text = value.as<std::string>()) {
     if (const auto meant = meant_key(schemas, path, schema, *text))
       return "did you mean " + path + "." + meant->key + "=" + meant->value + "?";
@@ -316,7 +317,8 @@ void warn_of_repeated(const SchemaSet& schemas, const Table& root, const RecipeT
   }
 }
 
-// By what set or removed a key last: a file or nothing, an override of the run, one that was typed.
+// By what set or removed a key last: a file or nothing, an override that was not typed, one that
+// was.
 int newness(const Table& root, const std::string& path) {
   const Value* value = find_path(root, path);
   std::optional<SourceSpan> where;
@@ -329,7 +331,8 @@ int newness(const Table& root, const std::string& path) {
     if (table != nullptr) where = table->removed_at(last_part(path));
   }
   if (!where || !*where) return 0;
-  return static_cast<int>(where->file->kind);
+  const SourceFile::Kind kind = where->file->kind;
+  return kind == SourceFile::Kind::typed_override ? 2 : kind == SourceFile::Kind::file ? 0 : 1;
 }
 
 }  // namespace

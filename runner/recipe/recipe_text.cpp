@@ -172,7 +172,7 @@ bool take_extends(LoadedFile& loaded, Diagnostics& diagnostics) {
 
 std::shared_ptr<const SourceFile> numbered_file(
     const std::string& words, size_t number, const std::string& text,
-    SourceFile::Kind kind = SourceFile::Kind::override_of_run) {
+    SourceFile::Kind kind = SourceFile::Kind::other_override) {
   return std::make_shared<SourceFile>(
       SourceFile{"<" + words + " " + std::to_string(number) + ">", text, kind});
 }

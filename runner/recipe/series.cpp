@@ -68,6 +68,14 @@ bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
   });
 }
 
+std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& root) {
+  constexpr const char *kMetric = "run.best_metric", *kStops = "run.early_stop";
+  const Schema& known = schemas.find("run")->at("properties").at(last_part(kMetric));
+  const auto metric = text_at(root, kMetric);
+  if (metric && *metric != known.at("default").get<std::string>()) return kMetric;
+  return find_path(root, kStops) ? kStops : "";
+}
+
 std::string help_for_series(const std::string& name, const std::vector<std::string>& there) {
   if (there.empty()) return "add an evaluation, such as [evaluation.val_loss]";
   if (const auto near = nearest(name, there)) return "did you mean '" + *near + "'?";

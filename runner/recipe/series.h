@@ -32,6 +32,11 @@ bool is_measured_by(const SchemaSet& schemas, const std::string& type, const std
 // Whether every run may record a series, whatever it evaluates.
 bool is_recorded_always(const SchemaSet& schemas, const std::string& name);
 
+// The key of a completed recipe that asks for its best metric: run.best_metric of another value
+// than the default, or run.early_stop, which watches it. Empty where none does: the default,
+// written or not, means nothing where nothing is measured.
+std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& root);
+
 // What to write instead of a series that there is not.
 std::string help_for_series(const std::string& name, const std::vector<std::string>& there);
 

@@ -110,12 +110,6 @@ const ShardKind* kind_of(int32_t magic) {
   return nullptr;
 }
 
-UniqueFd opened(const fs::path& file) {
-  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
-  if (!fd) throw file_error("open", file);
-  return fd;
-}
-
 int64_t size_of(int fd, const fs::path& file) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw file_error("read", file);
@@ -124,6 +118,18 @@ int64_t size_of(int fd, const fs::path& file) {
     throw shard_error(file, "is not a regular file (it is a pipe or a device)");
   if (status.st_size == 0) throw shard_error(file, "is empty; download or create it again");
   return status.st_size;
+}
+
+struct OpenFile {
+  UniqueFd fd;
+  int64_t size;
+};
+
+OpenFile opened(const fs::path& file) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe would wait
+  if (!fd) throw file_error("open", file);
+  const int64_t size = size_of(fd.get(), file);
+  return {std::move(fd), size};
 }
 
 // Zeros stand for what a short file lacks.
@@ -198,20 +204,15 @@ bool is_shard_magic(int32_t magic) {
 }
 
 bool begins_as_shard(const fs::path& file) {
-  const UniqueFd fd = opened(file);
-  size_of(fd.get(), file);
-  return is_shard_magic(read_header(fd.get(), file)[0]);
+  return is_shard_magic(read_header(opened(file).fd.get(), file)[0]);
 }
 
 bool begins_as_text(const fs::path& file) {
-  const UniqueFd fd = opened(file);
-  size_of(fd.get(), file);
-  return looks_like_text(fd.get(), file);
+  return looks_like_text(opened(file).fd.get(), file);
 }
 
 TokenShard inspect_shard(const fs::path& file, ShardFormat format) {
-  const UniqueFd fd = opened(file);
-  const int64_t size = size_of(fd.get(), file);
+  const auto [fd, size] = opened(file);
   if (format == ShardFormat::raw_uint16) return inspect_raw(fd.get(), size, file);
   const Header header = read_header(fd.get(), file);
   if (!is_shard_magic(header[0])) refuse_text(fd.get(), file);

@@ -100,7 +100,8 @@ inline constexpr int64_t kMostNarrowTokens = 65536;   // ids that fit
 bool is_shard_magic(int32_t magic);
 bool begins_as_shard(const std::filesystem::path& file);  // throws Error
 
-// Whether it is UTF-8 from its beginning, as tokens are not. Throws Error.
+// Whether it begins as a text and not as tokens: with 64 bytes of UTF-8 or more, without control
+// characters. Throws Error.
 bool begins_as_text(const std::filesystem::path& file);
 
 // How many bytes a token of such a vocabulary takes in what we write.

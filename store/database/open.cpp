@@ -167,7 +167,11 @@ std::unique_ptr<Connection> open_reading(const std::filesystem::path& file,
                                          const Migrations& migrations) {
   if (size_at(file) == 0) {
     throw store_error("read", file,
-                      "there is no store yet; a first run makes one, --store names another place");
+                      std::filesystem::exists(file)
+                          ? "it is empty; the next run makes a store of it, but runs that it had "
+                            "are only in a copy of it"
+                          : "there is no store yet; a first run makes one, --store names another "
+                            "place");
   }
   auto connection = std::make_unique<Connection>(file, Connection::Mode::read_only);
   const DatabaseIdentity identity = identify(*connection);

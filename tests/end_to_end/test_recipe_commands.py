@@ -430,6 +430,34 @@ class New(ExprunTest):
                          "exprun: error: new: 'text.txt' is text, not tokens; write --data text\n")
         self.assertFalse((self.folder / "mine.toml").exists())
 
+    def test_of_shards_in_folders_of_the_splits_it_takes_both(self):
+        for split, name in ("train", "part_0"), ("val", "part_0"), ("named/train", "train_0"), ("named/validation", "validation_0"):
+            (self.folder / "data" / split).mkdir(parents=True)
+            (self.folder / f"data/{split}/{name}.bin").write_bytes(struct.pack("<4000H", *(n * 7919 % 50257 for n in range(4000))))
+        for path, train, validation in (("data/train", "data/train/part_*.bin", "data/val/part_*.bin"),
+                                        ("data/named/train/", "data/named/train/train_*.bin",
+                                         "data/named/validation/validation_*.bin")):
+            with self.subTest(path=path):
+                self.exprun("new", "mine", "--data", "token_shards", "--path", path)
+                table = (self.folder / "mine.toml").read_text()
+                self.assertIn(f'\ntrain = "{train}" ', table)
+                self.assertIn(f'\nvalidation = "{validation}" ', table)
+                self.assertIn("mine.toml: no mistakes\n", self.exprun("check", "mine.toml").out)
+                (self.folder / "mine.toml").unlink()
+
+    def test_of_damaged_shards_it_makes_no_recipe(self):
+        whole = struct.pack("<256i", 20240520, 1, 3, *[0] * 253)
+        for name, content, why in (
+                ("empty", b"", "is empty; download or create it again"),
+                ("odd", bytes(2001), "has an odd number of bytes (2001), so it does not contain only uint16 tokens"),
+                ("cut", whole, "is truncated: its header says 3 tokens, which is 1030 bytes, but it has 1024; "
+                               "download or create it again")):
+            with self.subTest(name=name):
+                (self.folder / f"{name}.bin").write_bytes(content)
+                self.assertEqual(self.exprun("new", "mine", "--data", "token_shards", "--path", f"{name}.bin", code=1).err,
+                                 f"exprun: error: token shard: '{name}.bin' {why}\n")
+                self.assertFalse((self.folder / "mine.toml").exists())
+
     def test_what_is_commented_out_is_the_default(self):
         self.exprun("new", "mine", "--path", "text.txt")
         text = (self.folder / "mine.toml").read_text()

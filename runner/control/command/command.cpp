@@ -22,7 +22,8 @@ int dispatch(Words words) {
   if (words[0].starts_with('-') || !names_recipe(words[0])) {
     const std::string bare =  // "--list" may mean what "list" does
         words[0].substr(std::min(words[0].size(), words[0].find_first_not_of('-')));
-    const std::string note = option_note(words[0]);
+    std::string note = option_note(words[0], "");
+    if (note.empty()) note = command_note(bare);
     throw Error("'" + words[0] + "' is neither a command nor a recipe" +
                     (means_training(bare) ? "; to train, use `exprun RECIPE` with a .toml file"
                      : note.empty() ? meant_command_or_recipe(commands(), bare, "exprun --help")

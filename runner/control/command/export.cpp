@@ -220,7 +220,7 @@ int export_folder(const std::string& reference, const FolderRequest& request,
 
 int run_export(const Words& words, const Globals& globals) {
   Words references, metrics;
-  std::string tensorboard;
+  std::string tensorboard, step, dtype;
   FolderRequest folder;
   bool csv = false, jsonl = false, attempts = false;
   Arguments arguments("export RUN...",
@@ -244,10 +244,10 @@ int run_export(const Words& words, const Globals& globals) {
       .option("--llmc", "FILE", folder.llmc,
               "write the model of one run (GPT-2 only) to a new file that llm.c reads",
               offer::files)
-      .option("--step", "N|best|last", folder.step,
+      .option("--step", "N|best|last", step,
               std::string("with --huggingface or --llmc: ") + kStepHelp,
               offer::one_of({"best", "last"}))
-      .option("--dtype", "TYPE", folder.dtype,
+      .option("--dtype", "TYPE", dtype,
               "with --huggingface or --llmc: the number format of the weights: fp32 (default), "
               "bf16 or, except for llm.c, fp16")
       .flag("--adapter", folder.adapter_only,
@@ -267,6 +267,12 @@ int run_export(const Words& words, const Globals& globals) {
   const bool prints = tensorboard.empty() && folder.folder.empty() && folder.llmc.empty();
   if (!metrics.empty() && !prints)
     throw Error("export: --metric goes with --csv and --jsonl", ExitCode::bad_recipe);
+  if ((!step.empty() || !dtype.empty()) && folder.folder.empty() && folder.llmc.empty())
+    throw Error(std::string("export: ") + (step.empty() ? "--dtype" : "--step") +
+                    " goes with --huggingface DIR or --llmc FILE",
+                ExitCode::bad_recipe);
+  if (!step.empty()) folder.step = step;
+  if (!dtype.empty()) folder.dtype = dtype;
   if (folder.adapter_only && folder.folder.empty())
     throw Error("export: --adapter goes with --huggingface DIR", ExitCode::bad_recipe);
   if (!folder.folder.empty() && !folder.llmc.empty())

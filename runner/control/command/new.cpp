@@ -165,16 +165,24 @@ void say_what_is_taken(const std::string& folder, const StarterRequest& request)
              " files in '" + folder + "': " + toml_of_patterns(request.path));
 }
 
-// "data/val.bin" beside "data/train.bin", as nanoGPT and llm.c name them; nothing where there is
-// none.
-Words validation_beside(const std::string& train) {
+// All token shards of a folder, whose names need not say that they are for validation.
+Words shards_of(const std::string& folder) {
+  const Words named = folder_patterns(folder, {kTokenShards, Split::validation});
+  return named.empty() ? folder_patterns(folder, {kTokenShards, Split::train}) : named;
+}
+
+// "data/val.bin" beside "data/train.bin", as nanoGPT and llm.c name them, or the shards of the
+// folder "data/val" beside "data/train"; nothing where there are none.
+Words validation_beside(const std::string& path) {
   constexpr std::string_view kTrain = "train";
+  const std::string train = path.substr(0, path.find_last_not_of('/') + 1);
   const size_t at = train.rfind(kTrain);
   if (at == train.npos || at < train.rfind('/') + 1) return {};
   for (const char* name : {"val", "validation"}) {
     std::string other = train;
     other.replace(at, kTrain.size(), name);
     if (is_there(Value(other, {}, Origin::default_value))) return {other};
+    if (const Words shards = shards_of(other); !shards.empty()) return shards;
   }
   return {};
 }
@@ -186,14 +194,16 @@ void refuse_text_as_tokens(const std::vector<Source>& sources) {
                   ExitCode::bad_recipe);
 }
 
-// Whether all files are as nanoGPT writes them: tokens, and no header that says so.
-bool are_bare_tokens(const std::vector<Source>& sources) try {
-  return std::ranges::all_of(sources, [](const Source& source) {
-    return !begins_as_shard(source.file) &&
-           inspect_shard(source.file, ShardFormat::raw_uint16).tokens > 0;
-  });
-} catch (const Error&) {  // checking the recipe says why
-  return false;
+// Whether all files are as nanoGPT writes them: tokens, and no header that says so. Throws Error
+// for one that is no token shard.
+bool are_bare_tokens(const std::vector<Source>& sources) {
+  bool are_bare = true;
+  for (const Source& source : sources) {
+    const bool has_header = begins_as_shard(source.file);
+    inspect_shard(source.file, has_header ? ShardFormat::with_header : ShardFormat::raw_uint16);
+    are_bare = are_bare && !has_header;
+  }
+  return are_bare;
 }
 
 // A folder is no source: the files in it are.

@@ -219,7 +219,10 @@ class Survey {
     if (goal.empty() && of_runs == metric) goal = text_at(trial, "run.best_goal").value_or("");
     found_.plan.metric = std::move(metric);
     found_.plan.maximize = goal == "maximize";
-    if (sweep_) add(check_metric(*sweep_, found_.plan.metric, axes_, trial));
+    // What the recipe asks for is checked with every trial.
+    const SchemaSet& schemas = SchemaSet::embedded();
+    if (sweep_ && (!sweep_->metric.empty() || key_asking_for_best_metric(schemas, trial).empty()))
+      add(check_metric(*sweep_, found_.plan.metric, axes_, trial));
   }
 
   // The recipe's axes, and those of the command line, which win.

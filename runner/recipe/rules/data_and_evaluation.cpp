@@ -342,24 +342,14 @@ std::vector<std::string> keys_of_measuring(const RuleInput& input, const std::st
 
 void best_metric_is_measured(const RuleInput& input, Diagnostics& diagnostics) {
   const auto metric = text_at(input.root, "run.best_metric");
-  const bool stops = find_path(input.root, "run.early_stop") != nullptr;
-  // The default, written or not, means nothing where nothing is measured.
-  const bool chosen = metric && *metric != input.schemas.find("run")
-                                               ->at("properties")
-                                               .at("best_metric")
-                                               .at("default")
-                                               .get<std::string>();
+  const std::string key = key_asking_for_best_metric(input.schemas, input.root);
   const Measured measured = measured_series(input.schemas, input.root);
-  if (!metric || measured.is_uncertain || (!stops && !chosen) || measured.has(*metric)) return;
-  if (chosen)
-    diagnostics.push_back(clash(input.root, keys_of_measuring(input, "run.best_metric", *metric),
-                                "no evaluation measures '" + *metric + "'",
-                                help_for_series(*metric, measured.names())));
-  else
-    diagnostics.push_back(
-        clash(input.root, keys_of_measuring(input, "run.early_stop", *metric),
-              "'early_stop' has no metric to watch: no evaluation measures '" + *metric + "'",
-              help_for_series(*metric, measured.names())));
+  if (!metric || key.empty() || measured.is_uncertain || measured.has(*metric)) return;
+  const bool is_watched = key == "run.early_stop";
+  diagnostics.push_back(clash(input.root, keys_of_measuring(input, key, *metric),
+                              (is_watched ? "'early_stop' has no metric to watch: " : "") +
+                                  ("no evaluation measures '" + *metric + "'"),
+                              help_for_series(*metric, measured.names())));
 }
 
 // A run has one idea of what is best: the one that early stopping looks at too.

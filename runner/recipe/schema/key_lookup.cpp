@@ -101,6 +101,22 @@ bool is_user_named(const SchemaSet& schemas, const Table& root, const std::strin
   return walk(schemas, root, path).freely;
 }
 
+bool is_optional_table(const SchemaSet& schemas, const Table& root, const std::string& path) {
+  const Schema* const table = schema_at(schemas, root, path);
+  return table != nullptr && is_table(*table) && path.find('.') != path.npos &&
+         !table->contains("default");
+}
+
+bool says_none(const Value& value) {
+  const auto* const text = value.as<std::string>();
+  const auto* const flag = value.as<bool>();
+  return (flag && !*flag) || (text && is_no_value(*text));
+}
+
+std::string help_without_table(const std::string& path) {
+  return "'~" + path + "' on the command line removes the table; a recipe leaves it out";
+}
+
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {
   return paths_of(declared(schemas, root, false));
 }
@@ -114,10 +130,8 @@ std::vector<std::string> without_absent(const SchemaSet& schemas, const Table& r
   std::vector<std::string> there;
   for (const std::string& path : matches) {
     const std::string parent = parent_path(path);
-    const Schema* table = schema_at(schemas, root, parent);
-    const bool is_optional =
-        table != nullptr && parent.find('.') != parent.npos && !table->contains("default");
-    if (!is_optional || find_path(root, parent) != nullptr) there.push_back(path);
+    if (!is_optional_table(schemas, root, parent) || find_path(root, parent) != nullptr)
+      there.push_back(path);
   }
   return matches.size() > 1 && there.size() == 1 ? there : matches;
 }
@@ -242,6 +256,8 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
     return "did you mean '" + join_path(parent_path(key), "type") + "'?";
   if (parts.size() > 1 && parts.front() == "hydra")
     return "exprun has no settings of Hydra's own; --store DIR names the folder of the runs";
+  if (turns_table_off(last_part(key)) && is_optional_table(schemas, root, parent_path(key)))
+    return help_without_table(parent_path(key));
   const KeySynonym* synonym = key_synonym(key);
   if (synonym == nullptr) synonym = key_synonym(last_part(key));
   if (synonym != nullptr)

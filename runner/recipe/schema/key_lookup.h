@@ -19,6 +19,16 @@ std::string alternative_to(const SchemaSet& schemas, const Table& root, const st
 // Whether a part of the path is a name that the user chose: [evaluation.NAME].
 bool is_user_named(const SchemaSet& schemas, const Table& root, const std::string& path);
 
+// Whether the table at a path is there only where the recipe has it: [model.lora],
+// [evaluation.NAME].
+bool is_optional_table(const SchemaSet& schemas, const Table& root, const std::string& path);
+
+// Whether a value in the place of a table means none: false, "none".
+bool says_none(const Value& value);
+
+// How to be without such a table, which a parent of the recipe may have.
+std::string help_without_table(const std::string& path);
+
 // Every key that the recipe may have, written or not: "optimizer.lr".
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root);
 

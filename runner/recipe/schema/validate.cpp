@@ -39,8 +39,8 @@ bool is_of_several(const Value& value) {
 }
 
 // "lr", or "optimizer.lr" in quotes, that stands above [sweep.axes].
-bool is_meant_as_axis(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
-  if (place.path != "sweep" || !is_of_several(entry.value)) return false;
+bool is_meant_as_axis(const SchemaSet& schemas, const std::string& table, const Entry& entry) {
+  if (table != "sweep" || !is_of_several(entry.value)) return false;
   const bool is_path = entry.key.find('.') != entry.key.npos;
   return is_path ? schema_at(schemas, {}, entry.key) != nullptr
                  : !homes_of_key(schemas, entry.key).empty();
@@ -51,7 +51,9 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
     return help_for_synonym(*here, place.path);
   if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
-  if (is_meant_as_axis(schemas, place, entry)) return "it belongs in [sweep.axes]";
+  if (is_meant_as_axis(schemas, place.path, entry)) return "it belongs in [sweep.axes]";
+  if (turns_table_off(key) && is_optional_table(schemas, {}, place.path))
+    return help_without_table(place.path);
   const std::vector<std::string> others = homes_of_key(schemas, key);
   if (!others.empty() && others.size() <= kMostTables)
     return "it belongs in " + alternatives(others);
@@ -63,17 +65,42 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   return names_of_keys(place.path, names);
 }
 
-// "[batch]" and "[run]", of keys of an unknown table, or words of other tools, that have one home.
-std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& table) {
+// Whether an entry of an unknown table is one that `table` may have.
+bool belongs_in(const SchemaSet& schemas, const std::string& table, const Entry& entry) {
+  const std::vector<std::string> types = schemas.types(table);
+  if (TableSchema::of(schemas, *schemas.find(table), nullptr, table)->has_free_names() &&
+      (entry.value.as<Table>() != nullptr ||
+       std::find(types.begin(), types.end(), entry.key) != types.end()))
+    return true;  // [evaluation.NAME]
+  if (entry.key == "type") return !types.empty();
+  if (has_word_for_type(table, entry.key) || is_meant_as_axis(schemas, table, entry)) return true;
+  const std::vector<std::string> homes = homes_of_key(schemas, entry.key);
+  return std::any_of(homes.begin(), homes.end(), [&](const std::string& home) {
+    return home.substr(1, home.find_first_of("].") - 1) == table;
+  });
+}
+
+// "batch", of a key, or another tool's word for one, that has one home. Empty for a table and a
+// 'name', which may be those of anything.
+std::string home_of(const SchemaSet& schemas, const Entry& entry) {
+  if (entry.value.as<Table>() != nullptr || entry.key == "name") return "";
+  const std::vector<std::string> homes = homes_of_key(schemas, entry.key);
+  if (homes.size() == 1) return homes.front().substr(1, homes.front().find(']') - 1);
+  const KeySynonym* const synonym = homes.empty() ? key_synonym(entry.key) : nullptr;
+  return synonym ? parent_path(synonym->path) : "";
+}
+
+// Where the keys of an unknown table belong: in the one `near` it, if they may, else each at home.
+std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& table,
+                                       const std::optional<std::string>& near) {
   std::vector<std::string> homes;
   for (const Entry& entry : table.entries()) {
-    const KeySynonym* const synonym = key_synonym(entry.key);
-    const std::vector<std::string> own = homes_of_key(schemas, entry.key);
-    std::string home = own.size() == 1 ? own.front().substr(0, own.front().find(']') + 1) : "";
-    if (own.empty() && synonym && *synonym->path) home = "[" + parent_path(synonym->path) + "]";
+    const bool is_of_near = near && belongs_in(schemas, *near, entry);
+    const std::string home = is_of_near ? *near : home_of(schemas, entry);
     if (!home.empty() && std::find(homes.begin(), homes.end(), home) == homes.end())
       homes.push_back(home);
   }
+  if (homes.empty() && near) homes.push_back(*near);
   return homes;
 }
 
@@ -82,13 +109,12 @@ std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, co
   if (synonym && !*synonym->path) return synonym->note;  // no table is needed
   auto near = table_synonym(entry.key);
   if (!near) near = nearest(entry.key, place.schema.names());
-  std::vector<std::string> homes = homes_of_keys(schemas, *entry.value.as<Table>());
-  const bool fits = near && (homes.empty() || std::find(homes.begin(), homes.end(),
-                                                        "[" + *near + "]") != homes.end());
-  if (fits && place.table.find(*near) == nullptr) return "did you mean [" + *near + "]?";
-  if (fits && homes.empty()) homes.push_back("[" + *near + "]");
-  if (!homes.empty() && homes.size() <= kMostTables) return "its keys belong in " + listed(homes);
-  return "the tables are " + listed(place.schema.names());
+  std::vector<std::string> homes = homes_of_keys(schemas, *entry.value.as<Table>(), near);
+  if (homes.empty()) return "the tables are " + listed(place.schema.names());
+  const bool is_renamed = near && homes.size() == 1 && homes.front() == *near;
+  if (is_renamed && place.table.find(*near) == nullptr) return "did you mean [" + *near + "]?";
+  for (std::string& home : homes) home = '[' + home + ']';
+  return "its keys belong in " + listed(homes);
 }
 
 Diagnostic unknown_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
@@ -267,6 +293,8 @@ Diagnostic no_table(const SchemaSet& schemas, const TablePlace& place, const Ent
     diagnostic.help = "it belongs in a table with its own name: [" + place.path + ".NAME]";
   else if (synonym)
     diagnostic.help = help_for_synonym(*synonym, place.path);
+  else if (says_none(entry.value) && is_optional_table(schemas, {}, path))
+    diagnostic.help = help_without_table(path);
   else if (meant)
     diagnostic.help = "write " + entry.key + "." + meant->key + " = \"" + meant->value + "\"";
   else if (names_unknown_type(schemas, place, entry.key))

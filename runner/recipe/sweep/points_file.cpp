@@ -74,7 +74,9 @@ std::vector<SweepPoint> csv_points(const File& file) {
                         "this line has " + std::to_string(fields.size()) +
                             (fields.size() == 1 ? " field" : " fields") +
                             ", but the first line has " + std::to_string(keys.size()),
-                        "put a value with a comma in double quotes");
+                        fields.size() < keys.size()
+                            ? "write all its commas: an empty field keeps the recipe's value"
+                            : "put a value with a comma in double quotes");
     SweepPoint point;
     for (size_t i = 0; i < keys.size(); ++i)
       if (!fields[i].text.empty())

@@ -344,10 +344,14 @@ std::string instead_of_bare_interval(const std::string& text) {
     const auto first = parse_number<int64_t>(text.substr(0, stop));
     const auto last = parse_number<int64_t>(text.substr(stop + 1, step - stop - 1));
     const auto by = parse_number<int64_t>(text.substr(step + 1));
-    if (first && last && by && *by > 0 && *first < *last && *last < INT64_MAX)
-      return "write range(" + std::to_string(*first) + "," + std::to_string(*last + 1) +
-             (*by == 1 ? "" : "," + std::to_string(*by)) + ") if " + std::to_string(*last) +
-             " is to be tried too";
+    if (first && last && by && *by > 0 && *first < *last && *last < INT64_MAX) {
+      const uint64_t distance = static_cast<uint64_t>(*last) - static_cast<uint64_t>(*first);
+      const bool may_end_there = distance % static_cast<uint64_t>(*by) == 0;
+      return "write range(" + std::to_string(*first) + "," +
+             std::to_string(may_end_there ? *last + 1 : *last) +
+             (*by == 1 ? "" : "," + std::to_string(*by)) + ")" +
+             (may_end_there ? " if " + std::to_string(*last) + " is to be tried too" : "");
+    }
   }
   return "write range(start,stop) for whole numbers or linspace(low,high,n) for n values; for a "
          "random search, interval(low,high) or log:low..high";

@@ -60,7 +60,8 @@ size_t closing_bracket(const std::string& text, size_t open);
 // intervals, or one value. A comma in quotes or brackets is no separator. Throws RecipeError.
 SweepValues parse_sweep_values(const std::string& text, const PlaceInFile& place);
 
-// What to write for is_bare_interval(): "range(1,5)" for "1:4:1".
+// What to write for is_bare_interval(): "range(1,5)" for "1:4:1", where 4 may be one of the values
+// or not, and "range(1,4,2)" for "1:4:2", where it is none.
 std::string instead_of_bare_interval(const std::string& text);
 
 // With `digits` significant digits and no more than are needed: 0.1 + 0.2 as "0.3", 32.0 as "32".

@@ -97,17 +97,24 @@ TEST_CASE("diagnostic: the chain of extends, and warnings") {
 
 TEST_CASE("diagnostic: sorted by the recipe, its parents, the overrides in their order") {
   const auto recipe = file("z.toml", ""), parent = file("a.toml", "");
-  const auto second = file("<override 2>", ""), tenth = file("<override 10>", "");
+  using Kind = SourceFile::Kind;
+  const auto override_ = [](const char* name, Kind kind) {
+    return std::make_shared<const SourceFile>(SourceFile{name, "", kind});
+  };
+  const auto second = override_("<override 2>", Kind::typed_override);
+  const auto tenth = override_("<override 10>", Kind::typed_override);
+  const auto stored = override_("<a>", Kind::other_override);
   Diagnostic in_parent{{parent, 1, 1, 1}, "3"};
   in_parent.also.push_back({recipe, 1, 1, 1});
-  const RecipeError error(Diagnostics{{{tenth, 1, 1, 1}, "5"},
+  const RecipeError error(Diagnostics{{{stored, 1, 1, 1}, "6"},
+                                      {{tenth, 1, 1, 1}, "5"},
                                       {{second, 1, 1, 1}, "4"},
                                       in_parent,
                                       {{recipe, 9, 1, 1}, "2"},
                                       {{recipe, 3, 5, 1}, "1"}});
   std::string order;
   for (const Diagnostic& diagnostic : error.diagnostics()) order += diagnostic.message;
-  CHECK(order == "12345");
+  CHECK(order == "123456");
   CHECK(std::string(error.what()).starts_with("z.toml:3:5: error: 1\n"));
 }
 

@@ -41,6 +41,22 @@ TEST_CASE("arguments: what is wrong is named, with the nearest option") {
   CHECK(refusal({}) == "check: RECIPE is missing\n  usage: exprun check RECIPE");
 }
 
+TEST_CASE("arguments: a flag takes no value, and what looks like one may be that of an option") {
+  CHECK(refusal({"a.toml", "--quick="}) ==
+        "check: --quick takes no value\n  usage: exprun check RECIPE");
+  std::string where;
+  bool json = false;
+  std::vector<std::string> rest;
+  Arguments arguments("ls", "");
+  arguments.option("--where", "EXPR", where, "")
+      .flag("--json", json, "")
+      .words("WORD...", rest, "");
+  CHECK(arguments.parse({"--where", "--json=1", "--", "--json=2"}));
+  CHECK(where == "--json=1");
+  CHECK(rest == std::vector<std::string>{"--json=2"});
+  CHECK_FALSE(json);
+}
+
 TEST_CASE("arguments: a number says the least that it may be") {
   int64_t from = 0, tokens = 256;
   Arguments arguments("head", "");

@@ -74,6 +74,15 @@ TEST_CASE("store: reading a store that is not there says how to get one") {
   CHECK(files_in(folder.path()) == 0);
 }
 
+TEST_CASE("store: of an empty file it is said that runs may be lost") {
+  const DatabaseFolder folder;
+  std::ofstream(folder.database()).close();
+  CHECK(failure(folder.database(), Store::Access::read_only) ==
+        "store: cannot read '" + folder.database().string() +
+            "': it is empty; the next run makes a store of it, but runs that it had are only in a "
+            "copy of it");
+}
+
 TEST_CASE("store: a folder in the place of the file is refused") {
   const DatabaseFolder folder;
   std::filesystem::create_directory(folder.database());

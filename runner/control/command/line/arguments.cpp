@@ -136,6 +136,20 @@ struct Arguments::Impl {
       if (words->empty()) refuse(name + " is missing");
   }
 
+  // CLI11 takes many words for the value of a flag: "--json=3", and "--json=no" for none.
+  void refuse_values_of_flags(const std::vector<std::string>& words) const {
+    bool is_value = false;  // of the option before it
+    for (const std::string& word : words) {
+      if (word == "--" && !is_value) return;
+      const std::string name = word.substr(0, word.find('='));
+      const bool is_option = !is_value && name.starts_with('-');
+      const CLI::Option* const option = is_option ? app.get_option_no_throw(name) : nullptr;
+      const bool is_flag = option != nullptr && option->get_items_expected_max() == 0;
+      if (is_flag && name != word) refuse(name + " takes no value");
+      is_value = option != nullptr && !is_flag && name == word;
+    }
+  }
+
   // CLI11 names what it could not place.
   [[noreturn]] void refuse_extras(const std::vector<std::string>& words) const {
     const std::string extra = app.remaining().front();
@@ -268,6 +282,7 @@ bool Arguments::parse(const std::vector<std::string>& words) {
     print_candidates(impl_->places.offered({words.begin() + 1, words.end()}));
     return false;
   }
+  impl_->refuse_values_of_flags(words);
   try {
     impl_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -280,10 +295,6 @@ bool Arguments::parse(const std::vector<std::string>& words) {
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string what = error.what();  // "--nnodes: 1 required TEXT missing"
     impl_->refuse(what.substr(0, what.find(':')) + " needs a value");
-  } catch (const CLI::ConversionError& error) {  // only flags are converted
-    const std::string what = error.what();       // "Could not convert: --json = x"
-    const size_t name = what.find('-');
-    impl_->refuse(what.substr(name, what.find(' ', name) - name) + " takes no value");
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }

@@ -77,6 +77,12 @@ bool can_be_compared(const std::string& name) {
   return paths.size() == 1 && !allows_type(*schema_at(schemas, {}, paths.front()), "object");
 }
 
+// "1" of "--top=1", and of "--top" where it is the `next` word; empty where the next is an option.
+std::string value_of(const std::string& word, const std::string& option, const std::string& next) {
+  if (word != option) return word.substr(option.size() + 1);
+  return next.starts_with('-') ? "" : next;
+}
+
 // "--where state=finished" of "--state finished", where the command takes conditions: of a column
 // of ls, a tag or a key of a recipe.
 std::optional<std::string> condition_for(const std::string& word, const std::string& option,
@@ -86,23 +92,26 @@ std::optional<std::string> condition_for(const std::string& word, const std::str
     return std::nullopt;
   std::string name = option.substr(2);
   std::replace(name.begin(), name.end(), '-', '_');
-  const std::string typed = word == option ? next : word.substr(option.size() + 1);
-  const std::string value = typed.empty() || typed.starts_with('-') ? "VALUE" : typed;
+  std::string value = value_of(word, option, next);
+  if (value.empty()) value = "VALUE";
   if (name == "tags" && std::ranges::find(options, "--tag") != options.end()) return std::nullopt;
   if (name == "tag" || name == "tags") return "--where " + shell_quoted("tag(" + value + ")");
   if (!can_be_compared(name)) return std::nullopt;
   return "--where " + shell_quoted(name + "=" + value);
 }
 
-// For an option that names a file where the command prints what would go into it.
+// For an option that names a file where the command prints what would go into it, or has an option
+// for each kind of file.
 std::string advice_on_output(const std::string& word, const std::string& option,
                              const std::string& next, const std::vector<std::string>& options) {
   const auto has = [&](const char* known) {
     return std::ranges::find(options, known) != options.end();
   };
-  if ((!has("--csv") && !has("--json")) || has("--out") || has("--to")) return "";
   if (option != "-o" && option != "--output" && option != "--out") return "";
-  const std::string file = word == option ? next : word.substr(option.size() + 1);
+  const std::string file = value_of(word, option, next);
+  if (has("--svg"))
+    return std::string("; did you mean '") + (file.ends_with(".png") ? "--png" : "--svg") + "'?";
+  if ((!has("--csv") && !has("--json")) || has("--out") || has("--to")) return "";
   return "; what is printed goes to a file with > " + (file.empty() ? "FILE" : shell_quoted(file));
 }
 
@@ -138,13 +147,15 @@ std::string advice_on_option(const std::string& word, const std::string& next,
     if (const std::string meant = subcommand_for(command, option); !meant.empty())
       return "; did you mean '" + meant + "'?";
     const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
-    if (const std::string note = reads_recipe ? option_note(option) : ""; !note.empty())
+    if (const std::string note = reads_recipe ? option_note(option, command) : ""; !note.empty())
       return note;
     if (usage.find("key=") != std::string::npos)
       if (const auto change = change_for(word, option, command, options))
         return command == "eval"
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
+    if (option == "--all" && usage.find("[RUN...]") != std::string::npos)
+      return "; without RUN, the command is about all of them";
     if (option == "--all" && usage.find("RUN...") != std::string::npos)
       return "; to name all runs, write '*' in quotes";
     if (const std::string advice = advice_on_output(word, option, next, options); !advice.empty())
@@ -156,9 +167,11 @@ std::string advice_on_option(const std::string& word, const std::string& next,
       const std::string tag = word.substr(std::min(word.size(), word.find_first_not_of('-')));
       if (tag.size() > 1)  // the opposite of "good"
         return "; to remove a tag, write " + shell_quoted(tag) + " --remove";
-      if (option == "-d")  // as of git
-        return "; to remove a tag, write " + (next.empty() ? "TAG" : shell_quoted(next)) +
+      if (option == "-d") {  // as of git
+        const std::string which = value_of(word, option, next);
+        return "; to remove a tag, write " + (which.empty() ? "TAG" : shell_quoted(which)) +
                " --remove";
+      }
     }
   }
   return near ? "; did you mean '" + *near + "'?" : "";
