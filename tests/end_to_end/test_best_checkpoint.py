@@ -133,7 +133,7 @@ class BestCheckpoint(ExprunTest):
 
     def test_one_metric_says_what_is_best(self):
         self.assertEqual(self.exprun("check", "tiny.toml", "keep_best=train/loss", code=2).err.split("\n")[0],
-                         "<override 1>:1:11: error: 'keep_best' must be the run's best_metric, 'val/loss'")
+                         "<override 1>:1:11: error: 'keep_best' must be the run's best_metric, 'val/loss', or none")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ class Housekeeping(ExprunTest):
         ((shared,),) = self.rows("SELECT r.folder FROM trials JOIN runs AS r USING (run) WHERE sweep_name = 'tiny' GROUP BY run "
                                  "HAVING count(*) = 2")
         said = self.exprun("rm", "--sweep", "1").err.splitlines()
-        self.assertEqual(said[0], f"exprun: kept {shared}, which is also a trial of sweep 2; exprun rm {shared} removes it")
+        self.assertEqual(said[0], f"exprun: kept {shared}, also in sweep 2; exprun rm {shared} removes it")
         self.assertEqual(len(said), 2)
         self.assertEqual(self.exprun("rm", "--sweep", "1").err.splitlines(), [said[0], "exprun: rm: nothing is removed"])
         self.assertEqual(self.names("--sweep", "1"), [shared])

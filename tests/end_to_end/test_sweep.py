@@ -140,6 +140,26 @@ class Sweep(SweepCrashes):
         self.exprun(*re.search("`exprun ([^`]+)`", said)[1].split())
         self.assertEqual(self.rows("SELECT steps, last_step, state FROM runs ORDER BY run DESC LIMIT 1"), [(8, 8, "finished")])
 
+    def test_a_run_that_finished_stays_the_trial_whatever_is_begun_with_its_recipe(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=4")
+        self.exprun(*line)
+        trials = self.rows("SELECT run FROM trials ORDER BY trial")
+        self.exprun("rerun", "1")
+        self.exprun("tiny.toml", "lr=2e-3", "steps=4", "--new")
+        for words in line, (*line, "--dry-run"):
+            self.assertIn("2 of 2 trials finished" if words == line else "sweep of 2 trials, all finished",
+                          self.exprun(*words).err)
+        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), trials)
+        self.exprun("rm", "--sweep", "1")
+        self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n3\n4\n")
+
+    def test_what_a_sweep_found_is_not_removed_with_it(self):
+        self.exprun("tiny.toml", "steps=4", "lr=1e-3")
+        own = self.run_folder().name
+        self.exprun("sweep", "tiny.toml", "lr=2e-3,1e-3", "steps=4")
+        self.assertIn(f"exprun: kept {own}, begun before the sweep; exprun rm {own} removes it\n", self.exprun("rm", "--sweep", "1").err)
+        self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n1\n")
+
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",
                     "run.early_stop.min_delta=10.0")

@@ -123,8 +123,7 @@ std::vector<std::string> obstacles_of_llmc(const ModelConfig& config, const Sect
   return obstacles;
 }
 
-// The exit code is that of a trainer that failed, and has said why.
-
+// Returns the exit code of a trainer that failed and has said why.
 int export_llmc(const std::string& reference, const FolderRequest& request,
                 const Globals& globals) {
   const std::string dtype = dtype_called(request.dtype);
@@ -165,6 +164,7 @@ std::optional<fs::path> vocabulary_of(const RunRow& run, const ResolvedRecipe& r
   return std::nullopt;
 }
 
+// Returns the same.
 int export_folder(const std::string& reference, const FolderRequest& request,
                   const Globals& globals) {
   const fs::path target = fs::absolute(request.folder);

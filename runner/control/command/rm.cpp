@@ -48,23 +48,25 @@ void require_one_sweep(const Store& store, const std::string& reference) {
               ExitCode::bad_recipe);
 }
 
-// What another sweep has as a trial too is not the sweep's alone to take along. Says so.
-void keep_shared(const Store& store, const StoreFolder& folder, const std::string& sweep,
-                 std::vector<ReportedRun>& runs) {
-  const int64_t removed = store.find_sweep(sweep).id;
-  std::map<int64_t, Words> kept;  // by the other sweep
+// What is not the sweep's alone to take along: runs that it found when it began, and those that
+// another sweep has as trials too. Says so.
+void keep_what_is_not_its_own(const Store& store, const StoreFolder& folder,
+                              const std::string& sweep, std::vector<ReportedRun>& runs) {
+  const SweepRow removed = store.find_sweep(sweep);
+  std::map<std::string, Words> kept;  // by why
   std::erase_if(runs, [&](const ReportedRun& reported) {
     std::vector<int64_t> others = store.sweeps_with_run(reported.run.id);
-    std::erase(others, removed);
-    if (!others.empty()) kept[others.front()].push_back(reported.run.folder);
-    return !others.empty();
+    std::erase(others, removed.id);
+    const bool is_older = reported.run.started_ms < removed.started_ms;
+    if (!others.empty())
+      kept["also in sweep " + std::to_string(others.front())].push_back(reported.run.folder);
+    else if (is_older)
+      kept["begun before the sweep"].push_back(reported.run.folder);
+    return is_older || !others.empty();
   });
-  for (const auto& [other, folders] : kept) {
-    const bool one = folders.size() == 1;
-    log_info("kept " + listed(folders) + (one ? ", which is also a trial" : ", also trials") +
-             " of sweep " + std::to_string(other) + "; exprun rm " + joined(folders, " ") +
-             store_option(folder.shown) + (one ? " removes it" : " removes them"));
-  }
+  for (const auto& [why, folders] : kept)
+    log_info("kept " + listed(folders) + ", " + why + "; exprun rm " + joined(folders, " ") +
+             store_option(folder.shown) + (folders.size() == 1 ? " removes it" : " removes them"));
 }
 
 std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder,
@@ -77,9 +79,9 @@ std::vector<RunRow> runs_to_remove(const Store& store, const StoreFolder& folder
                                       Store::Among::kept, /*has_where=*/true));
   asked.where.keep_matching(store, runs);
   const bool any = !runs.empty();
-  if (!asked.sweep.empty()) keep_shared(store, folder, asked.sweep, runs);
-  const bool is_shared = any && runs.empty();
-  if (runs.empty()) log_info(is_shared ? "rm: nothing is removed" : "rm: no run matches");
+  if (!asked.sweep.empty()) keep_what_is_not_its_own(store, folder, asked.sweep, runs);
+  const bool are_kept = any && runs.empty();
+  if (runs.empty()) log_info(are_kept ? "rm: nothing is removed" : "rm: no run matches");
   std::vector<RunRow> rows;
   for (ReportedRun& reported : runs) rows.push_back(std::move(reported.run));
   return rows;
@@ -127,7 +129,7 @@ int run_rm(const Words& words, const Globals& globals) {
              "ids, uids, folders, unique names, @last, @best, or 'mine-*'", offer::runs)
       .option("--sweep", "SWEEP", asked.sweep,
               std::string("the runs of a sweep: ") + kSweepHelp +
-                  "; except those also in another sweep",
+                  "; except those also in another sweep and those begun before it",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)

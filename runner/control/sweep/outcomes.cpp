@@ -1,5 +1,6 @@
 #include "control/sweep/outcomes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -27,6 +28,9 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
   auto runs =
       store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
   std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
+  const auto unfinished = std::ranges::stable_partition(
+      runs, [](const RunRow& run) { return run.state == RunState::finished; });
+  std::reverse(runs.begin(), unfinished.begin());
   return meant_first(store, std::move(runs), [&] { return trial.data_fingerprint; });
 }
 

@@ -9,7 +9,9 @@
 
 namespace exprun {
 
-// The runs of a trial's recipe as the store has them, meant_first().
+// The runs of a trial's recipe as the store has them, meant_first(). Of those on the same data the
+// first that finished is the trial's, whatever was begun later with the same recipe; where none
+// has finished, the newest is.
 std::vector<RunRow> runs_of(const Store& store, const Trial& trial);
 
 // What a trial's recipe has come to so far; nothing is changed.

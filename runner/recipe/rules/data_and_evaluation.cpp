@@ -359,10 +359,11 @@ void kept_best_is_best_metric(const RuleInput& input, Diagnostics& diagnostics) 
   if (!kept || !metric || *kept == "none" || *kept == "auto") return;
   const Measured measured = measured_series(input.schemas, input.root);
   if (*kept != *metric) {
-    diagnostics.push_back(clash(input.root, {"checkpoint.keep_best", "run.best_metric"},
-                                "'keep_best' must be the run's best_metric, '" + *metric + "'",
-                                measured.has(*kept) ? "set best_metric = \"" + *kept + "\" in [run]"
-                                                    : help_for_series(*kept, measured.names())));
+    diagnostics.push_back(
+        clash(input.root, {"checkpoint.keep_best", "run.best_metric"},
+              "'keep_best' must be the run's best_metric, '" + *metric + "', or none",
+              measured.has(*kept) ? "set best_metric = \"" + *kept + "\" in [run]"
+                                  : help_for_series(*kept, measured.names())));
   } else if (!measured.is_uncertain && !measured.has(*kept)) {
     diagnostics.push_back(clash(input.root, keys_of_measuring(input, "checkpoint.keep_best", *kept),
                                 "no evaluation measures '" + *kept + "'",

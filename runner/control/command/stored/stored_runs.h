@@ -25,6 +25,9 @@ Store open_store_to_write(const StoreFolder& folder);
 // The same, but a missing store is an error: there is nothing to change.
 Store open_store_to_change(const StoreFolder& folder);
 
+// What a table of all runs says where there are none.
+std::string why_no_runs(const Store& store);
+
 // The recipe that a run was begun with, and changes of it.
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes = {});
 

@@ -109,10 +109,10 @@ std::optional<ComparedColumn> at_common_step(const ComparedSeries& series) {
 std::optional<double> median_of(std::vector<MetricRow> values) {
   std::erase_if(values, [](const MetricRow& row) { return std::isnan(row.value); });
   if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end(),
-                   [](const MetricRow& a, const MetricRow& b) { return a.value < b.value; });
-  return middle->value;
+  std::ranges::sort(values, {}, &MetricRow::value);
+  const size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return values[middle].value;
+  return (values[middle - 1].value + values[middle].value) / 2;
 }
 
 Parting parting_of(const std::vector<MetricRow>& first, const std::vector<MetricRow>& other) {

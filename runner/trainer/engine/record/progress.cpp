@@ -105,6 +105,7 @@ void Progress::step(const StepRecord& record) {
   const bool early = tokens_ < static_cast<double>(kFirstSteps * record.tokens);
   step_seconds_ += (record.seconds - step_seconds_) * (early ? 1 : kSmoothing);
   training_seconds_ += record.seconds;
+  if (!begun_at_) begun_at_ = record.step - 1;
   tokens_ += static_cast<double>(record.tokens);
   trend_.add(record.loss);
   const auto now = Clock::now();
@@ -276,8 +277,10 @@ std::string result_line(const Pipeline& pipeline, const Progress& progress,
     line += ", " + metric + " " + fixed(*newest, 4);
   if (const auto& best = result.position.best)
     line += " (best " + fixed(best->value, 4) + " at step " + std::to_string(best->step) + ")";
-  return line + ", " + with_thousands(static_cast<int64_t>(progress.tokens_per_second())) +
-         " tokens/s, " + time_span(progress.training_seconds()) + " of training";
+  line += ", " + with_thousands(static_cast<int64_t>(progress.tokens_per_second())) +
+          " tokens/s, " + time_span(progress.training_seconds()) + " of training";
+  if (progress.begun_at() > 0) line += " since step " + std::to_string(progress.begun_at());
+  return line;
 }
 
 }  // namespace

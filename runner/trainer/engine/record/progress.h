@@ -52,6 +52,8 @@ class Progress : public Recorder {
   // Seconds and tokens in updates alone, over this attempt.
   double training_seconds() const { return training_seconds_; }
   double tokens_per_second() const;
+  // The step that this attempt went on from.
+  int64_t begun_at() const { return begun_at_.value_or(0); }
   std::optional<double> last_val_loss() const { return last_val_loss_; }
   std::optional<double> newest() const { return newest_; }
 
@@ -72,6 +74,7 @@ class Progress : public Recorder {
   std::chrono::steady_clock::time_point shown_at_, told_at_;  // on a terminal; in lines
   std::optional<EvaluationProgress> evaluation_;              // under way
   LossTrend trend_;
+  std::optional<int64_t> begun_at_;
   double training_seconds_ = 0;
   double tokens_ = 0;
   double step_seconds_ = 0;  // smoothed
