@@ -415,6 +415,13 @@ class New(ExprunTest):
                     self.assertIn("\n" + line, (self.folder / f"{name}.toml").read_text())
                 self.assertIn(f"{name}.toml: no mistakes\n", self.exprun("check", f"{name}.toml").out)
 
+    def test_data_of_another_kind_are_told_when_a_recipe_is_written(self):
+        self.write("examples.json", json.dumps([{"instruction": f"Add {n}.", "output": str(n)} for n in range(60)]))
+        self.assertEqual(self.exprun("new", "mine", "--path", "examples.json").err.splitlines()[0],
+                         "exprun: warning: new: the recipe cannot run yet: record 1 of 'examples.json' has no field 'text'; it has "
+                         "'instruction', 'output'; [dataset] type = \"instruction\" reads such records")
+        self.assertNotIn("warning", self.exprun("new", "other", "--path", "examples.json", "--data", "instruction").err)
+
     def test_tokens_without_a_header_are_told_from_shards_and_from_text(self):
         (self.folder / "nano").mkdir()
         for name, count in ("train", 4000), ("val", 1000):

@@ -385,7 +385,7 @@ class Report(ExprunTest):
         self.exprun("rm", "@last")
         for form, nothing in (("--json", "[]\n"), ("--csv", "run,")):
             self.assertTrue(self.exprun("report", form).out.startswith(nothing))
-        self.assertEqual(self.exprun("report").err, "exprun: no runs; exprun ls --removed lists 1 removed run\n")
+        self.assertEqual(self.exprun("report").err, "exprun: no runs; exprun ls --removed lists one removed run\n")
         self.assertEqual(self.exprun("report", "--sweep", "1", code=4).err,
                          f"exprun: error: store: no sweep '1' in '{self.folder}/runs/exprun.db'; it has no sweeps yet\n")
         self.assertEqual(self.exprun("report", "--metric", "val/los", code=2).err,

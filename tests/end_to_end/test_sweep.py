@@ -151,7 +151,7 @@ class Sweep(SweepCrashes):
                           self.exprun(*words).err)
         self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), trials)
         self.exprun("rm", "--sweep", "1")
-        self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n3\n4\n")
+        self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n4\n3\n")
 
     def test_what_a_sweep_found_is_not_removed_with_it(self):
         self.exprun("tiny.toml", "steps=4", "lr=1e-3")

@@ -15,6 +15,7 @@
 #include "control/data/prepared_set.h"
 #include "control/data/read/example_lengths.h"
 #include "control/data/sources.h"
+#include "control/launch/prepared_launch.h"
 #include "control/launch/weights/huggingface_model.h"
 #include "control/report/schema_text.h"
 #include "recipe/paths.h"
@@ -228,13 +229,28 @@ void name_data(const std::string& path, StarterRequest& request) {
   request.are_bare_tokens = are_bare_tokens(sources);
 }
 
+// Says what keeps the recipe from running as it is: such as data of another kind.
+void warn_of_mistake(const fs::path& file, const StoreFolder& folder) {
+  const RecipeText text = read_recipe(file, {});
+  DatasetGlances glances(folder.data());
+  const DataGlance glance = glance_at_files(try_resolve(text), folder, glances);
+  Diagnostics problems = try_resolve(text, glance.dataset_info).diagnostics;
+  problems.insert(problems.end(), glance.problems.begin(), glance.problems.end());
+  for (const Diagnostic& problem : problems)
+    if (problem.severity == Severity::error) {
+      log_warning("new: the recipe cannot run yet: " + problem.message +
+                  (problem.help.empty() ? "" : "; " + problem.help));
+      return;
+    }
+}
+
 Offer types_of(const char* kind) {
   return [kind](const Typed&) { return SchemaSet::embedded().types(kind); };
 }
 
 }  // namespace
 
-int run_new(const Words& words, const Globals&) {
+int run_new(const Words& words, const Globals& globals) {
   std::string name = "experiment";
   std::string path;
   StarterRequest request{"gpt", "text", {}, {}, "", {}, {}, {}, "", false};
@@ -295,6 +311,7 @@ int run_new(const Words& words, const Globals&) {
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kComposedSchemaFile, composed_schema());
   write_file_atomically(file, text);
+  if (is_given && request.bytes) warn_of_mistake(file, globals.store);
   const std::string typed = shell_quoted(file.string());
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
            typed + " runs it");

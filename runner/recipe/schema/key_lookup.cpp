@@ -114,7 +114,8 @@ bool says_none(const Value& value) {
 }
 
 std::string help_without_table(const std::string& path) {
-  return "'~" + path + "' on the command line removes the table; a recipe leaves it out";
+  return "a table that is written is in use: leave it out, or remove a parent's by '~" + path +
+         "' on the command line";
 }
 
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {

@@ -26,7 +26,7 @@ bool is_optional_table(const SchemaSet& schemas, const Table& root, const std::s
 // Whether a value in the place of a table means none: false, "none".
 bool says_none(const Value& value);
 
-// How to be without such a table, which a parent of the recipe may have.
+// How to be without such a table. A parent of the recipe may have it.
 std::string help_without_table(const std::string& path);
 
 // Every key that the recipe may have, written or not: "optimizer.lr".

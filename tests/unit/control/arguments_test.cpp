@@ -36,9 +36,29 @@ TEST_CASE("arguments: words, flags and overrides in any order") {
 TEST_CASE("arguments: what is wrong is named, with the nearest option") {
   CHECK(refusal({"a.toml", "--quik"}) ==
         "check: unknown option '--quik'; did you mean '--quick'?\n  usage: exprun check RECIPE");
+  CHECK(refusal({"a.toml", "--hlep"}) ==
+        "check: unknown option '--hlep'; did you mean '--help'?\n  usage: exprun check RECIPE");
   CHECK(refusal({"a.toml", "b.toml"}) ==
         "check: unexpected 'b.toml'\n  usage: exprun check RECIPE");
   CHECK(refusal({}) == "check: RECIPE is missing\n  usage: exprun check RECIPE");
+}
+
+TEST_CASE("arguments: an option is given once, with its value") {
+  const auto said = [](const std::vector<std::string>& words) -> std::string {
+    std::string sort;
+    Arguments arguments("ls", "");
+    arguments.option("--sort", "COLUMN", sort, "");
+    try {
+      arguments.parse(words);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(said({"--sort", "lr"}) == "");
+  CHECK(said({"--sort", "lr", "--sort", "lr"}) ==
+        "ls: --sort is given more than once\n  usage: exprun ls");
+  CHECK(said({"--sort"}) == "ls: --sort needs a value\n  usage: exprun ls");
 }
 
 TEST_CASE("arguments: a flag takes no value, and what looks like one may be that of an option") {

@@ -293,8 +293,11 @@ bool Arguments::parse(const std::vector<std::string>& words) {
     const std::string what = error.what();                             // "RECIPE is required"
     impl_->refuse(what.substr(0, what.find(' ')) + " is missing");
   } catch (const CLI::ArgumentMismatch& error) {
-    const std::string what = error.what();  // "--nnodes: 1 required TEXT missing"
-    impl_->refuse(what.substr(0, what.find(':')) + " needs a value");
+    // "--nnodes: 1 required TEXT missing", "--top: At Most 1 required but received 2"
+    const std::string what = error.what();
+    const bool are_several = what.find(" received ") != what.npos;
+    impl_->refuse(what.substr(0, what.find(':')) +
+                  (are_several ? " is given more than once" : " needs a value"));
   } catch (const CLI::ParseError& error) {
     impl_->refuse(error.what());
   }

@@ -147,6 +147,7 @@ void Places::add_option(const std::string& name, bool takes_value, Offer offer) 
 Words Places::option_names() const {
   Words names;
   for (const Option& option : options_) names.push_back(option.name);
+  names.insert(names.end(), {"--store", "--quiet", "--verbose", "--help"});
   return names;
 }
 
@@ -181,11 +182,7 @@ Words Places::offered(Words words) const {
 // Their names; after "--diff=" the values.
 Words Places::offered_options(Typed typed) const {
   const size_t equals = typed.last.find('=');
-  if (equals == typed.last.npos) {
-    Words names = option_names();
-    names.insert(names.end(), {"--store", "--quiet", "--verbose", "--help"});
-    return names;
-  }
+  if (equals == typed.last.npos) return option_names();
   const Option* option = option_of(typed.last);
   if (!option || !option->takes_value) return {};
   const std::string start = typed.last.substr(0, equals + 1);

@@ -51,7 +51,7 @@ class Places {
   // An option, "--diff", with a value or without.
   void add_option(const std::string& name, bool takes_value, Offer offer);
 
-  std::vector<std::string> option_names() const;
+  std::vector<std::string> option_names() const;  // those of every command among them
 
   // What fits as the last of these words, which may be empty; `--store` among them counts.
   std::vector<std::string> offered(std::vector<std::string> typed) const;
