@@ -157,8 +157,24 @@ class Sweep(SweepCrashes):
         self.exprun("tiny.toml", "steps=4", "lr=1e-3")
         own = self.run_folder().name
         self.exprun("sweep", "tiny.toml", "lr=2e-3,1e-3", "steps=4")
-        self.assertIn(f"exprun: kept {own}, begun before the sweep; exprun rm {own} removes it\n", self.exprun("rm", "--sweep", "1").err)
+        self.assertIn(f"exprun: kept {own}, not begun by the sweep; exprun rm {own} removes it\n", self.exprun("rm", "--sweep", "1").err)
         self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n1\n")
+        self.exprun("tiny.toml", "steps=4", "lr=2e-3", "--new")
+        self.exprun("sweep", "tiny.toml", "lr=2e-3,1e-3", "steps=4")
+        self.exprun("rm", "--sweep", "1")
+        self.assertEqual(self.exprun("ls", "--columns", "id", "--csv").out, "id\n3\n1\n")
+
+    def test_the_trial_is_the_run_on_the_data_that_the_recipe_means(self):
+        line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
+        self.exprun(*line)
+        self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
+        for lr in "1e-3", "2e-3":
+            self.exprun("tiny.toml", "steps=2", f"lr={lr}", "--new")
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(3,), (4,)])
+        shutil.rmtree(self.folder / "runs/data")  # nothing tells at once what the data are
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(3,), (4,)])
 
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",

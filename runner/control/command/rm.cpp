@@ -48,8 +48,8 @@ void require_one_sweep(const Store& store, const std::string& reference) {
               ExitCode::bad_recipe);
 }
 
-// What is not the sweep's alone to take along: runs that it found when it began, and those that
-// another sweep has as trials too. Says so.
+// What is not the sweep's alone to take along: runs that it found, and those that another sweep has
+// as trials too. Says so.
 void keep_what_is_not_its_own(const Store& store, const StoreFolder& folder,
                               const std::string& sweep, std::vector<ReportedRun>& runs) {
   const SweepRow removed = store.find_sweep(sweep);
@@ -57,12 +57,12 @@ void keep_what_is_not_its_own(const Store& store, const StoreFolder& folder,
   std::erase_if(runs, [&](const ReportedRun& reported) {
     std::vector<int64_t> others = store.sweeps_with_run(reported.run.id);
     std::erase(others, removed.id);
-    const bool is_older = reported.run.started_ms < removed.started_ms;
+    const bool is_found = reported.run.sweep_id != removed.id;
     if (!others.empty())
       kept["also in sweep " + std::to_string(others.front())].push_back(reported.run.folder);
-    else if (is_older)
-      kept["begun before the sweep"].push_back(reported.run.folder);
-    return is_older || !others.empty();
+    else if (is_found)
+      kept["not begun by the sweep"].push_back(reported.run.folder);
+    return is_found || !others.empty();
   });
   for (const auto& [why, folders] : kept)
     log_info("kept " + listed(folders) + ", " + why + "; exprun rm " + joined(folders, " ") +
@@ -129,7 +129,7 @@ int run_rm(const Words& words, const Globals& globals) {
              "ids, uids, folders, unique names, @last, @best, or 'mine-*'", offer::runs)
       .option("--sweep", "SWEEP", asked.sweep,
               std::string("the runs of a sweep: ") + kSweepHelp +
-                  "; except those also in another sweep and those begun before it",
+                  "; except those also in another sweep and those that it did not begin",
               offer::sweeps);
   asked.where.declare(arguments);
   arguments.exit_codes(kReadsRuns)

@@ -28,10 +28,18 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
   auto runs =
       store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
   std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
-  const auto unfinished = std::ranges::stable_partition(
-      runs, [](const RunRow& run) { return run.state == RunState::finished; });
-  std::reverse(runs.begin(), unfinished.begin());
-  return meant_first(store, std::move(runs), [&] { return trial.data_fingerprint; });
+  runs = meant_first(store, std::move(runs), [&] { return trial.data_fingerprint; });
+  if (runs.empty()) return runs;
+  const std::string data = runs.front().data_fingerprint;
+  const bool is_here = has_folder(store, runs.front());
+  const auto others = std::ranges::stable_partition(runs, [&](const RunRow& run) {
+    return run.data_fingerprint == data && has_folder(store, run) == is_here;
+  });
+  const auto unfinished =
+      std::stable_partition(runs.begin(), others.begin(),
+                            [](const RunRow& run) { return run.state == RunState::finished; });
+  std::reverse(runs.begin(), unfinished);
+  return runs;
 }
 
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {

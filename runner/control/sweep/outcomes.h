@@ -9,9 +9,9 @@
 
 namespace exprun {
 
-// The runs of a trial's recipe as the store has them, meant_first(). Of those on the same data the
-// first that finished is the trial's, whatever was begun later with the same recipe; where none
-// has finished, the newest is.
+// The runs of a trial's recipe as the store has them, the trial's first: of those on the data of
+// the one that is meant_first() the first that finished, whatever was begun later with the same
+// recipe; where none has finished, the newest.
 std::vector<RunRow> runs_of(const Store& store, const Trial& trial);
 
 // What a trial's recipe has come to so far; nothing is changed.

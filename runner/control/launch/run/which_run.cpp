@@ -105,9 +105,12 @@ std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
   if (const auto now = differ ? data() : std::nullopt)
     std::ranges::stable_partition(runs,
                                   [&](const RunRow& run) { return run.data_fingerprint == *now; });
-  std::ranges::stable_partition(
-      runs, [&](const RunRow& run) { return path_exists(folder_of(store.file()) / run.folder); });
+  std::ranges::stable_partition(runs, [&](const RunRow& run) { return has_folder(store, run); });
   return runs;
+}
+
+bool has_folder(const Store& store, const RunRow& run) {
+  return path_exists(folder_of(store.file()) / run.folder);
 }
 
 }  // namespace exprun
