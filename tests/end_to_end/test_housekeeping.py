@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -356,6 +357,20 @@ class Housekeeping(ExprunTest):
         self.assertRegex(result.stderr, r"\Aexprun: error: file: cannot write '[^\n]*/model.safetensors': File too large[^\n]*\n\Z")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_control_c_leaves_nothing_of_an_export(self):
+        self.exprun("tiny.toml", "steps=1", "activation=gelu_tanh")
+        for words, target in (("--huggingface", "out"), "out"), (("--llmc", "out.bin"), "out.bin"):
+            process = self.start("export", "@last", *words)
+            self.wait_until(lambda: list(self.folder.glob("out*")), process)
+            os.killpg(process.pid, signal.SIGINT)
+            stopped = self.finish(process)
+            self.assertEqual((stopped.code, stopped.err.splitlines()[-1]), (130, "exprun: error: export: stopped; nothing was written"))
+            self.assertEqual(list(self.folder.glob("out*")), [])
+            self.exprun("export", "@last", *words)
+            self.assertTrue((self.folder / target).exists())
+            for left in self.folder.glob("out*"):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
         self.exprun("tiny.toml", "name=resumed")

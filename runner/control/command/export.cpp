@@ -10,6 +10,7 @@
 #include "base/format_units.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/process/signals.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/recorded_criterion.h"
@@ -123,6 +124,12 @@ std::vector<std::string> obstacles_of_llmc(const ModelConfig& config, const Sect
   return obstacles;
 }
 
+// Throws Error where the user has asked for a stop.
+void end_if_stopped() {
+  if (const StopRequest stop = stop_requested(); stop != StopRequest::none)
+    throw Error("export: stopped; nothing was written", exit_code_of(stop));
+}
+
 // Returns the exit code of a trainer that failed and has said why.
 int export_llmc(const std::string& reference, const FolderRequest& request,
                 const Globals& globals) {
@@ -145,6 +152,7 @@ int export_llmc(const std::string& reference, const FolderRequest& request,
                      {from.checkpoint.folder.path, writing.path(), dtype, kLlmc, false})
           .exit_code;
   if (exit_code != 0) return exit_code;
+  end_if_stopped();
   fs::rename(writing.path() / "model.bin", target);
   sync_file(target.parent_path());
   log_info("wrote the model of step " + std::to_string(from.checkpoint.folder.step) + " to " +
@@ -199,6 +207,7 @@ int export_folder(const std::string& reference, const FolderRequest& request,
                                data, config, checkpoint.step, dtype, globals.command_line,
                                vocabulary_of(run, recipe), request.adapter_only},
                               writing.path());
+  end_if_stopped();
   writing.commit();
   if (request.adapter_only) {
     log_info("wrote the adapter of step " + std::to_string(checkpoint.step) + ", " +
@@ -214,6 +223,19 @@ int export_folder(const std::string& reference, const FolderRequest& request,
            (config.obstacles.empty() ? " (" + config.model_type + ", " + request.dtype + ")"
                                      : " (" + request.dtype + ")"));
   return 0;
+}
+
+using WriteModel = int (*)(const std::string& reference, const FolderRequest& request,
+                           const Globals& globals);
+
+// Ctrl-C leaves nothing behind: it ends the trainer, and what is begun is removed.
+int unless_stopped(WriteModel write, const std::string& reference, const FolderRequest& request,
+                   const Globals& globals) try {
+  watch_stop_signals();
+  return write(reference, request, globals);
+} catch (const Error&) {
+  end_if_stopped();
+  throw;
 }
 
 }  // namespace
@@ -282,7 +304,7 @@ int run_export(const Words& words, const Globals& globals) {
                                                 : nullptr) {
     if (references.size() != 1)
       throw Error("export: --huggingface and --llmc take one run", ExitCode::bad_recipe);
-    return write(references.front(), folder, globals);
+    return unless_stopped(write, references.front(), folder, globals);
   }
   const Store store = open_store(globals.store);
   if (!tensorboard.empty()) {
