@@ -23,6 +23,7 @@
 #include "engine/precision/stochastic_rounding.h"
 #include "engine/tiny_run.h"
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_aten.h"
 #include "support/counted_group.h"
 
 namespace exprun {
@@ -174,6 +175,11 @@ TEST_CASE("gpu: documents of any lengths attend as on the CPU, with their gradie
           for (const at::Tensor& part : in) all.push_back(part.grad());
           return all;
         };
+        std::vector<at::Tensor> narrow;
+        for (const at::Tensor& part : heads) narrow.push_back(part.to(kGpu, format));
+        CHECK(document_attention_flash(narrow[0], narrow[1], narrow[2], lengths, bounds.to(kGpu),
+                                       window, /*dropout=*/0)
+                  .has_value() == (format != at::kFloat && width % 8 == 0));
         const auto expected = attended(at::kCPU, at::kFloat), found = attended(kGpu, format);
         const double tolerance = format == at::kFloat ? 1e-4 : 0.02;  // bf16 has 8 bits
         for (size_t i = 0; i < expected.size(); ++i) {

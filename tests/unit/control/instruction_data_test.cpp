@@ -91,6 +91,33 @@ TEST_CASE("instruction: a prompt is what an example has before its response") {
   }
 }
 
+TEST_CASE("instruction: the template in Jinja, with the text that ends a response") {
+  const auto in_jinja = [](const std::string& name) {
+    return ExampleTemplate(name).in_jinja("<|\"end\"|>");
+  };
+  CHECK(in_jinja("plain") ==
+        R"({% for message in messages %}{{ message["content"] }})"
+        R"({% if message["role"] == "assistant" %}{{ "<|\"end\"|>" }}{% endif %}{% endfor %})");
+  CHECK(in_jinja("alpaca") ==
+        R"({% if messages[0]["role"] != "system" %}{{ "Below is an instruction that describes a )"
+        R"(task. Write a response that appropriately completes the request.\n\n" }}{% endif %})"
+        R"({% for message in messages %}{% if message["role"] == "system" %})"
+        R"({{ message["content"] + "\n\n" }}{% elif message["role"] == "user" %})"
+        R"({{ "### Instruction:\n" + message["content"] + "\n\n" }}{% else %})"
+        R"({{ "### Response:" + message["content"] + "<|\"end\"|>" }}{% endif %}{% endfor %})"
+        R"({% if add_generation_prompt %}{{ "### Response:" }}{% endif %})");
+  CHECK(in_jinja("chatml") ==
+        R"({% for message in messages %}{{ "<|im_start|>" + message["role"] + "\n" + )"
+        R"(message["content"] + "<|im_end|>\n" }}{% endfor %})"
+        R"({% if add_generation_prompt %}{{ "<|im_start|>assistant\n" }}{% endif %})");
+  CHECK(in_jinja("llama3") ==
+        R"({{ "<|begin_of_text|>" }}{% for message in messages %}{{ "<|start_header_id|>" + )"
+        R"(message["role"] + "<|end_header_id|>\n\n" + message["content"] + "<|eot_id|>" }})"
+        R"({% endfor %}{% if add_generation_prompt %})"
+        R"({{ "<|start_header_id|>assistant<|end_header_id|>\n\n" }}{% endif %})");
+  CHECK(ExampleTemplate("plain").in_jinja("").find(R"({{ "\u0000" }})") != std::string::npos);
+}
+
 TEST_CASE(
     "instruction: prompts begin with what its examples begin with, and texts end as they do") {
   nlohmann::json vocabulary = small_tokenizer(byte_level());
