@@ -161,8 +161,10 @@ std::string note_on_warmup(std::string_view word) {
   std::string rest(word);
   const size_t warmup = rest.find("warmup");
   if (warmup == rest.npos) return "";
-  const size_t begin = std::min(rest.find("linear_warmup"), warmup);
-  rest.erase(begin, rest.find('_', warmup) - begin);
+  size_t begin = warmup;
+  for (const char* rising : {"linear_warmup", "linearwarmup"})
+    begin = std::min(begin, rest.find(rising));
+  rest.erase(begin, warmup + std::string_view("warmup").size() - begin);
   const auto* const part =
       std::find_if(std::begin(kSchedules), std::end(kSchedules),
                    [&](const Pair& pair) { return rest.find(pair.theirs) != rest.npos; });

@@ -13,6 +13,8 @@
 namespace exprun {
 
 inline constexpr const char* kConfigFile = "config.json";
+// The recipe of the run, in a folder that exprun exported.
+inline constexpr const char* kExportedRecipe = "recipe.toml";
 
 // The keys of a `gpt` below [model], and their values: {"norm.eps", 1e-6}.
 using ModelKeys = std::vector<std::pair<std::string, nlohmann::json>>;

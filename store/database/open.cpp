@@ -168,8 +168,8 @@ std::unique_ptr<Connection> open_reading(const std::filesystem::path& file,
   if (size_at(file) == 0) {
     throw store_error("read", file,
                       std::filesystem::exists(file)
-                          ? "it is empty; the next run makes a store of it, but runs that it had "
-                            "are only in a copy of it"
+                          ? "it is empty: if it had runs, restore it from a copy; otherwise "
+                            "the next run makes a store of it"
                           : "there is no store yet; a first run makes one, --store names another "
                             "place");
   }

@@ -129,8 +129,8 @@ int run_ls(const Words& words, const Globals& globals) {
   }
   if (most) table.rows.resize(std::min(table.rows.size(), static_cast<size_t>(*most)));
   choose_columns(table, shown);
-  format.print(table,
-               wanted.removed || !store.runs().empty() ? "no run matches" : why_no_runs(store));
+  format.print(table, wanted.removed || !store.runs().empty() ? "no run matches"
+                                                              : why_no_runs(store, globals.store));
   return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/weights/huggingface_model.h"
 #include "control/report/schema_text.h"
+#include "huggingface/model_config.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
@@ -38,6 +39,8 @@ bool is_there(const Value& path) try {
   return true;
 } catch (const RecipeError&) {
   return false;
+} catch (const Error&) {
+  return false;
 }
 
 // The text of the run whose export a folder is.
@@ -47,24 +50,20 @@ struct ExportedText {
   bool is_needed = false;  // the tokenizer knows only its characters
 };
 
-ExportedText text_of_export(const std::filesystem::path& folder) try {
-  const ResolvedRecipe recipe =
-      try_resolve(read_recipe((folder / kExportedRecipe).string(), {})).recipe;
-  const Value* type = recipe.find("dataset.type");
-  const Value* path = recipe.find("dataset.path");
+ExportedText text_of_export(const std::filesystem::path& folder) {
+  const auto recipe = exported_recipe(folder);
+  if (!recipe) return {};
+  const Value* type = recipe->find("dataset.type");
+  const Value* path = recipe->find("dataset.path");
   const std::string* files = path ? path->as<std::string>() : nullptr;
   if (!type || !files || toml_text(*type) != "\"text\"") return {};
   const Schema& keys = (*SchemaSet::embedded().find("dataset", "text"))["properties"];
   for (const char* key : {"validation", "format", "template", "fallback_template", "separator"}) {
-    const Value* value = recipe.find(std::string("dataset.") + key);
+    const Value* value = recipe->find(std::string("dataset.") + key);
     const bool has_default = keys.contains(key) && keys[key].contains("default");
     if (value && (!has_default || toml_text(*value) != toml_of(keys[key]["default"]))) return {};
   }
-  return {*files, is_there(*path), text_at(recipe.root(), "dataset.tokenizer") == "char"};
-} catch (const Error&) {
-  return {};
-} catch (const RecipeError&) {
-  return {};
+  return {*files, is_there(*path), text_at(recipe->root(), "dataset.tokenizer") == "char"};
 }
 
 // The path of the data where none is given, empty for what is on every machine.
@@ -227,10 +226,12 @@ void name_data(const std::string& path, StarterRequest& request) {
   const std::vector<Source> sources = sources_at(request.path);
   refuse_text_as_tokens(sources);
   request.are_bare_tokens = are_bare_tokens(sources);
+  if (!request.validation.empty()) are_bare_tokens(sources_at(request.validation));  // or throws
 }
 
-// Says what keeps the recipe from running as it is: such as data of another kind.
-void warn_of_mistake(const fs::path& file, const StoreFolder& folder) {
+// Says what keeps the recipe from running as it is, such as data of another kind; returns whether
+// anything does.
+bool warns_of_mistake(const fs::path& file, const StoreFolder& folder) {
   const RecipeText text = read_recipe(file, {});
   DatasetGlances glances(folder.data());
   const DataGlance glance = glance_at_files(try_resolve(text), folder, glances);
@@ -240,8 +241,9 @@ void warn_of_mistake(const fs::path& file, const StoreFolder& folder) {
     if (problem.severity == Severity::error) {
       log_warning("new: the recipe cannot run yet: " + problem.message +
                   (problem.help.empty() ? "" : "; " + problem.help));
-      return;
+      return true;
     }
+  return false;
 }
 
 Offer types_of(const char* kind) {
@@ -311,10 +313,10 @@ int run_new(const Words& words, const Globals& globals) {
   const std::string text = starter_recipe(SchemaSet::embedded(), request);
   if (known.empty()) write_file_atomically(folder / kComposedSchemaFile, composed_schema());
   write_file_atomically(file, text);
-  if (is_given && request.bytes) warn_of_mistake(file, globals.store);
   const std::string typed = shell_quoted(file.string());
-  log_info("wrote " + file.string() + "; exprun check " + typed + " shows its plan, exprun " +
-           typed + " runs it");
+  const bool has_mistake = is_given && request.bytes && warns_of_mistake(file, globals.store);
+  log_info("wrote " + file.string() + "; exprun check " + typed + " shows its " +
+           (has_mistake ? "mistakes" : "plan, exprun " + typed + " runs it"));
   return 0;
 }
 

@@ -275,7 +275,8 @@ int run_report(const Words& words, const Globals& globals) {
   const auto runs = wanted_runs(store, globals.store, asked);
   const bool all = asked.where.expressions.empty() && asked.sweep.empty();
   ReportedTable report = report_of(store, runs, asked);
-  asked.format.print(std::move(report.table), all ? why_no_runs(store) : "no run matches");
+  asked.format.print(std::move(report.table),
+                     all ? why_no_runs(store, globals.store) : "no run matches");
   if (report.repeats > 0)
     log_info("left out " + pluralize(static_cast<int64_t>(report.repeats), "run") + " that repeat" +
              (report.repeats == 1 ? "s" : "") +

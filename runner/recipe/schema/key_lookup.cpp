@@ -114,8 +114,10 @@ bool says_none(const Value& value) {
 }
 
 std::string help_without_table(const std::string& path) {
-  return "a table that is written is in use: leave it out, or remove a parent's by '~" + path +
-         "' on the command line";
+  const bool is_switch = turns_table_off(last_part(path));  // "evaluation.enabled" names none
+  return "a table is in use where it is written; '~" +
+         (is_switch ? join_path(parent_path(path), "NAME") : path) +
+         "' on the command line removes it";
 }
 
 std::vector<std::string> declared_paths(const SchemaSet& schemas, const Table& root) {

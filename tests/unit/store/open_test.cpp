@@ -77,10 +77,11 @@ TEST_CASE("store: reading a store that is not there says how to get one") {
 TEST_CASE("store: of an empty file it is said that runs may be lost") {
   const DatabaseFolder folder;
   std::ofstream(folder.database()).close();
-  CHECK(failure(folder.database(), Store::Access::read_only) ==
-        "store: cannot read '" + folder.database().string() +
-            "': it is empty; the next run makes a store of it, but runs that it had are only in a "
-            "copy of it");
+  CHECK(
+      failure(folder.database(), Store::Access::read_only) ==
+      "store: cannot read '" + folder.database().string() +
+          "': it is empty: if it had runs, restore it from a copy; otherwise the next run makes a "
+          "store of it");
 }
 
 TEST_CASE("store: a folder in the place of the file is refused") {

@@ -109,8 +109,12 @@ std::string advice_on_output(const std::string& word, const std::string& option,
   };
   if (option != "-o" && option != "--output" && option != "--out") return "";
   const std::string file = value_of(word, option, next);
-  if (has("--svg"))
-    return std::string("; did you mean '") + (file.ends_with(".png") ? "--png" : "--svg") + "'?";
+  for (const char* kind : {"html", "png", "svg"}) {
+    const std::string its_option = std::string("--") + kind;
+    if (file.ends_with(std::string(".") + kind) && has(its_option.c_str()))
+      return "; did you mean '" + its_option + "'?";
+  }
+  if (has("--svg")) return "; did you mean '--svg'?";
   if ((!has("--csv") && !has("--json")) || has("--out") || has("--to")) return "";
   return "; what is printed goes to a file with > " + (file.empty() ? "FILE" : shell_quoted(file));
 }

@@ -52,10 +52,11 @@ Store open_store_to_write(const StoreFolder& folder) {
   return store;
 }
 
-std::string why_no_runs(const Store& store) {
+std::string why_no_runs(const Store& store, const StoreFolder& folder) {
   const auto removed = static_cast<int64_t>(store.removed_runs().size());
   return removed == 0 ? "no runs yet"
-                      : "no runs; exprun ls --removed lists " + pluralize(removed, "removed run");
+                      : "no runs; exprun ls --removed" + store_option(folder.shown) + " lists " +
+                            pluralize(removed, "removed run");
 }
 
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes) {

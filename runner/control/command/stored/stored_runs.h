@@ -26,7 +26,7 @@ Store open_store_to_write(const StoreFolder& folder);
 Store open_store_to_change(const StoreFolder& folder);
 
 // What a table of all runs says where there are none.
-std::string why_no_runs(const Store& store);
+std::string why_no_runs(const Store& store, const StoreFolder& folder);
 
 // The recipe that a run was begun with, and changes of it.
 RecipeText stored_recipe(const Store& store, const RunRow& run, const Words& changes = {});

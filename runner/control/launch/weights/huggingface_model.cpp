@@ -8,7 +8,6 @@
 #include "huggingface/model_config.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
-#include "recipe/resolved.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -42,11 +41,14 @@ std::optional<fs::path> tokenizer_of(const fs::path& folder) {
   return std::nullopt;
 }
 
-std::optional<std::string> template_of(const fs::path& folder) try {
-  const ResolvedRecipe recipe =
-      try_resolve(read_recipe((folder / kExportedRecipe).string(), {})).recipe;
-  if (text_at(recipe.root(), "dataset.type") != "instruction") return std::nullopt;
-  return text_at(recipe.root(), "dataset.template");
+std::optional<std::string> template_of(const fs::path& folder) {
+  const auto recipe = exported_recipe(folder);
+  if (!recipe || text_at(recipe->root(), "dataset.type") != "instruction") return std::nullopt;
+  return text_at(recipe->root(), "dataset.template");
+}
+
+std::optional<ResolvedRecipe> exported_recipe(const fs::path& folder) try {
+  return try_resolve(read_recipe((folder / kExportedRecipe).string(), {})).recipe;
 } catch (const Error&) {
   return std::nullopt;
 } catch (const RecipeError&) {

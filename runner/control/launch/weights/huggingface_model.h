@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "recipe/recipe_text.h"
+#include "recipe/resolved.h"
 
 namespace exprun {
-
-// The recipe of the run, in a folder that exprun exported.
-inline constexpr const char* kExportedRecipe = "recipe.toml";
 
 // Whether it is a folder with a config.json.
 bool is_huggingface_folder(const std::filesystem::path& folder);
@@ -24,6 +22,9 @@ std::map<std::string, std::string> model_keys_of(const std::filesystem::path& fo
 // The file or folder of its tokenizer: a tokenizer.json, or the two of GPT-2's kind; nothing where
 // it has none that exprun reads.
 std::optional<std::filesystem::path> tokenizer_of(const std::filesystem::path& folder);
+
+// The recipe of the run that exprun exported into the folder; nothing where none can be read.
+std::optional<ResolvedRecipe> exported_recipe(const std::filesystem::path& folder);
 
 // The template of the instructions that it was trained on, as the recipe of its run says; nothing
 // where there is none.

@@ -364,7 +364,7 @@ std::vector<std::string> write_huggingface_files(const ExportedModel& model,
     write_json(folder / kConfigFile, config);
     write_json(folder / "generation_config.json", files.generation_config);
   }
-  write_file(folder / "recipe.toml", model.recipe.to_toml());
+  write_file(folder / kExportedRecipe, model.recipe.to_toml());
   write_file(folder / "README.md", model_card(model, !of.empty()));
   if (of.empty())
     warnings.emplace_back(
