@@ -29,7 +29,7 @@ class Compare(ExprunTest):
         out = self.exprun("compare", first, second).out
         self.assertEqual(section(out, "setting"),
                          [["setting", first, second], ["optimizer.lr", "0.01 (tiny.toml:24)", "0.001 (override)"]])
-        self.assertIn("code, machine, libraries, data and environment: the same\n", out)
+        self.assertIn("code, machine, libraries, data, environment and kernels: the same\n", out)
         results = {row[0]: row[1:] for row in section(out, "result")}
         self.assertEqual(results["state"], ["finished", "finished"])
         self.assertEqual(results["step"], ["40/40", "40/40"])
@@ -41,6 +41,16 @@ class Compare(ExprunTest):
         train = next(row for row in partings if row[0] == "train/loss")
         self.assertEqual(train[1:4], [second, "40", "2"])
         self.assertRegex(out, r"train/loss, val/loss by step|val/loss, train/loss by step")
+
+    def test_kernels_that_were_chosen_differently(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("tiny.toml", "steps=2", "--new")
+        first, second = self.run_names()
+        for run, chosen in (first, "aten"), (second, "onednn"):
+            kernels = {"forward 4x16x16": chosen, "forward 8x16x16": "aten", f"forward of {run}": "aten"}
+            (self.folder / "runs" / run / "kernels.json").write_text(json.dumps(kernels))
+        compared = json.loads(self.exprun("compare", first, second, "--json").out)
+        self.assertEqual(compared["circumstances"], [{"name": "kernel.forward 4x16x16", first: "aten", second: "onednn"}])
 
     def test_json_holds_the_same_as_the_store(self):
         self.exprun("tiny.toml", *EVALUATED)

@@ -27,6 +27,14 @@ class Housekeeping(ExprunTest):
     def names(self, *words):
         return [row["run"] for row in json.loads(self.exprun("ls", "--json", *words).out)]
 
+    def test_what_no_value_is_recorded_of_is_not_there(self):
+        self.exprun("tiny.toml", "steps=2", 'run.tags=["first"]')
+        self.exprun("tiny.toml", "steps=2", "lr=1e-4")
+        self.exprun("fork", "2", "run.steps=3")
+        for name, found in ("tags", [1]), ("origin", [3]), ("message", []), ("command", [3, 2, 1]):
+            listed = json.loads(self.exprun("ls", "--where", f"has({name})", "--columns", "id", "--json").out)
+            self.assertEqual([row["id"] for row in listed], found, name)
+
     def test_labels_references_and_lists(self):
         self.exprun("tiny.toml", 'run.tags=["first"]')
         self.exprun("tiny.toml", "lr=1e-4", "name=slow")
@@ -585,7 +593,7 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         said = self.exprun("rerun", "tiny").err
         self.assertEqual(len(self.names()), 2)
-        self.assertIn("code, machine, libraries, data and environment are those of tiny-", said)
+        self.assertIn("code, machine, libraries, data, environment and kernels are those of tiny-", said)
         self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
         self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"different from tiny-\w+:\n(  .*\n)*  optimizer\.lr: 0\.01 -> 1e-5\n")
         said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained

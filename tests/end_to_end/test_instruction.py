@@ -142,6 +142,8 @@ class Instruction(ExprunTest):
         for word in "red", "blue":
             asked = self.exprun("sample", "out", "--instruction", "--prompt", f"Say {word}.", "temperature=0", "tokens=40")
             self.assertEqual(asked.out, f"Say {word}.\n{word}\n")
+        self.write("plain.txt", "Say red. Say blue.\n" * 20)
+        self.assertIn("perplexity", self.exprun("eval", "out", "evaluation.perplexity.path=plain.txt").out)
         self.exprun("new", "more", "--from", "out", "--data", "instruction", "--path", "examples.jsonl")
         self.assertRegex((self.folder / "more.toml").read_text(), r'\ntemplate = "chatml" ')
 

@@ -193,10 +193,11 @@ std::string plain_text_of(const Comparison& compared) {
     if (table.rows.empty()) return same;
     return side_by_side_text(table, terminal_width(), stdout_wants_color());
   };
-  std::string text = section(compared.parameters.values, "settings: the same\n") + '\n' +
-                     section(compared.circumstances,
-                             "origin, code, machine, libraries, data and environment: the same\n") +
-                     '\n' + section(compared.results, "");
+  std::string text =
+      section(compared.parameters.values, "settings: the same\n") + '\n' +
+      section(compared.circumstances,
+              "origin, code, machine, libraries, data, environment and kernels: the same\n") +
+      '\n' + section(compared.results, "");
   return text;
 }
 

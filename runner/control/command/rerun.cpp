@@ -31,8 +31,9 @@ void say_differences(const Store& store, const RunRow& before, const RunRow& now
   for (const auto& [path, was, is] :
        changed_parameters(store.parameters(before.id), store.parameters(now.id)))
     lines.push_back(path + ": " + set_or_not(was) + " -> " + set_or_not(is));
-  say(lines.empty() ? "code, machine, libraries, data and environment are those of " + before.folder
-                    : "different from " + before.folder + ":",
+  say(lines.empty()
+          ? "code, machine, libraries, data, environment and kernels are those of " + before.folder
+          : "different from " + before.folder + ":",
       lines);
   say("results compared with " + before.folder + ":", result_differences(store, before, now));
 }

@@ -192,7 +192,8 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "trials that the other axes alone do not explain but do explain together with this axis, "
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
           "the seed and noise. Nothing is said where too few trials tell these apart; for a single "
-          "axis, only --json gives it. Of several axes, one with many different numbers counts by "
+          "axis, only --json gives it. Axes that always change together, as those of a zip, are "
+          "one: lr with num_layers. Of several axes, one with many different numbers counts by "
           "four ranges of them.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")

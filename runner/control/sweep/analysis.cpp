@@ -252,10 +252,20 @@ std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& point
   const Design design = design_for(points, axes);
   const std::vector<double> explained = explained_by(points, design.factors);
   std::vector<Importance> result;
+  std::map<size_t, size_t> entry_of_factor;
   for (const std::string& axis : axes) {
     const auto factor = design.factor_of_axis.find(axis);
-    const bool is_known = factor != design.factor_of_axis.end() && !explained.empty();
-    result.push_back({axis, is_known ? std::optional(explained[factor->second]) : std::nullopt});
+    if (factor == design.factor_of_axis.end()) {
+      result.push_back({axis, std::nullopt});
+      continue;
+    }
+    const auto [entry, is_new] = entry_of_factor.try_emplace(factor->second, result.size());
+    if (!is_new)
+      result[entry->second].axis += " with " + axis;
+    else if (explained.empty())
+      result.push_back({axis, std::nullopt});
+    else
+      result.push_back({axis, explained[factor->second]});
   }
   return result;
 }

@@ -215,6 +215,7 @@ constexpr KeySynonym kKeys[] = {
     {"tensor_parallel_degree", "", kDataParallel},
     {"pipeline_parallel_degree", "", kDataParallel},
     {"model_name_or_path", "model.init_from"},
+    {"pretrained", "model.init_from"},
     {"pretrained_model_name_or_path", "model.init_from"},
     {"random_seed", "run.seed"},
     {"ema_decay", "run.ema"},

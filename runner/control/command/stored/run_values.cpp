@@ -203,10 +203,18 @@ Setting setting_named(const Store& store, const Runs& runs, const std::string& n
       !near.empty() ? near : "give settings (lr) or columns of ls (state, name, sweep)");
 }
 
+// Of a column of ls: where a run has no tag or message its cell is an empty word.
+RunValues recorded(RunValues column) {
+  for (Cell& cell : column.cells)
+    if (const auto* word = std::get_if<std::string>(&cell.value); word && word->empty())
+      cell = Cell::none();
+  return column;
+}
+
 RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
                     const SourceSpan& where) {
   if (name.which == Which::plain) {
-    if (auto cells = ls_cells(runs, name.name, now_ms())) return std::move(*cells);
+    if (auto column = ls_cells(runs, name.name, now_ms())) return recorded(std::move(*column));
     const auto paths = store.parameter_paths();
     const auto found = paths_named(name.name, paths);
     if (found.size() > 1) refuse_several(store, name.name, found, where);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/files/file.h"
+#include "base/files/run_folder.h"
 #include "base/format_units.h"
 #include "base/hash.h"
 #include "base/json_text.h"
@@ -35,6 +37,27 @@ void add_text(Details& details, const std::string& text) {
 std::string described_changes(const std::string& diff) {
   return pluralize(std::count(diff.begin(), diff.end(), '\n'), "line") + " (" +
          hash_hex(diff).substr(0, 8) + ")";
+}
+
+// By what they compute and for which shapes; none of a deterministic run, and where its folder is
+// not here.
+Details kernels_of(const Store& store, const RunRow& run) {
+  Details kernels;
+  const auto file = RunFolder{folder_of(store.file()) / run.folder}.kernels();
+  if (file_exists(file)) add_text(kernels, read_file(file));
+  return kernels;
+}
+
+// Those for shapes that all runs have: other kernels give results that differ in the last bits.
+void add_kernels(std::vector<Details>& details, const std::vector<Details>& kernels) {
+  for (const auto& [shape, first] : kernels.front()) {
+    const auto of_shape = [&shape = shape](const Details& each) { return each.find(shape); };
+    const bool have_all = std::ranges::all_of(
+        kernels, [&](const Details& each) { return of_shape(each) != each.end(); });
+    if (!have_all) continue;
+    for (size_t i = 0; i < kernels.size(); ++i)
+      details[i]["kernel." + shape] = of_shape(kernels[i])->second;
+  }
 }
 
 Details details_of(const Store& store, const RunRow& run) {
@@ -108,8 +131,12 @@ std::vector<DifferentValue> different_parameters(const Store& store,
 
 std::vector<DifferentValue> different_circumstances(const Store& store,
                                                     const std::vector<RunRow>& runs) {
-  std::vector<Details> details;
-  for (const RunRow& run : runs) details.push_back(details_of(store, run));
+  std::vector<Details> details, kernels;
+  for (const RunRow& run : runs) {
+    details.push_back(details_of(store, run));
+    kernels.push_back(kernels_of(store, run));
+  }
+  add_kernels(details, kernels);
   return what_differs(details);
 }
 

@@ -19,8 +19,8 @@ struct DifferentValue {
 std::vector<DifferentValue> different_parameters(const Store& store,
                                                  const std::vector<RunRow>& runs);
 
-// Of the last attempts: the code, the machine, libraries, data and the environment. Uncommitted
-// changes are said as their number of lines and a hash.
+// Of the last attempts: the code, the machine, libraries, data, the environment, and the kernels
+// chosen for the same shapes. Uncommitted changes are said as their number of lines and a hash.
 std::vector<DifferentValue> different_circumstances(const Store& store,
                                                     const std::vector<RunRow>& runs);
 
