@@ -181,7 +181,7 @@ RunRow find_run_for_folder(const Store& store, const StoreFolder& folder,
                            const std::string& reference) {
   const auto best = reference == "@best" ? best_run_here(store, folder) : std::nullopt;
   if (!best) return find_run_and_say_which(store, folder, reference);
-  say_what_is_better(*best);
+  say_which_is_best(*best);
   return observed(store, folder, best->run);
 }
 

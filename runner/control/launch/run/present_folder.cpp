@@ -34,10 +34,11 @@ std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& fol
   return std::nullopt;
 }
 
-void say_what_is_better(const BestHere& best) {
-  if (!best.better.empty())
-    log_info("@best: " + best.better + " is better, but its folder is not in this store; taking " +
-             best.run.folder);
+void say_which_is_best(const BestHere& best) {
+  log_info(best.better.empty()
+               ? "@best is " + best.run.folder
+               : "@best: " + best.better +
+                     " is better, but its folder is not in this store; taking " + best.run.folder);
 }
 
 std::string shown_folder(const StoreFolder& folder, const std::string& run) {

@@ -27,8 +27,8 @@ struct BestHere {
 };
 std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder);
 
-// That there is a better one, if there is.
-void say_what_is_better(const BestHere& best);
+// Which one it is, and that there is a better one, if there is.
+void say_which_is_best(const BestHere& best);
 
 // Where it is as the user would write it, or that it is not here.
 std::string shown_folder(const StoreFolder& folder, const std::string& run);
