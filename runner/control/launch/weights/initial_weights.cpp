@@ -34,7 +34,7 @@ std::string run_meant(const std::string& words, const StoreFolder& folder, bool 
   if (!path_exists(folder.database())) return "";
   const Store store(folder.database(), Store::Access::read_only);
   if (const auto best = words == kBest ? best_run_here(store, folder) : std::nullopt) {
-    if (aloud) say_which_is_best(*best);
+    if (aloud && !best->better.empty()) say_which_is_best(*best);
     return best->run.folder;
   }
   const auto word = word_in_store(store, folder, words);
