@@ -9,8 +9,8 @@
 
 namespace exprun {
 
-// Whether calls of one shape come again. For each new shape cuDNN makes a plan, which took it 10 ms
-// on an H200: where shapes vary, the other kernels are the faster ones.
+// Whether calls of one shape come again. For each new shape cuDNN makes a plan, in some 10 ms on an
+// H200: where shapes vary, the other kernels are the faster ones.
 enum class Shapes { repeat, vary };
 
 struct AttentionOptions {
