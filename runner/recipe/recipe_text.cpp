@@ -56,13 +56,25 @@ std::string shown(const fs::path& file) {
   throw RecipeError(Diagnostics{diagnostic});
 }
 
-// The recipe beside a misspelt one.
-std::string suggest_file(const fs::path& file) {
+std::optional<FileIdentity> identity_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino};
+}
+
+bool has_read(const Reading& reading, const FileIdentity& file) {
+  return std::find(reading.read.begin(), reading.read.end(), file) != reading.read.end();
+}
+
+// The recipe beside a misspelt one; not one that would extend itself.
+std::string suggest_file(const Reading& reading, const fs::path& file) {
   const fs::path folder = file.parent_path();
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+    if (const auto identity = identity_of(entry.path());
+        identity && entry.path().extension() == ".toml" && !has_read(reading, *identity))
+      names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   const auto near = nearest(file.stem().string(), names);
   return near ? "did you mean '" + shown(folder / (*near + ".toml")) + "'?" : "";
@@ -82,7 +94,7 @@ std::string read_text(const Reading& reading, const fs::path& file) {
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found)
     fail(reading, name, reading.extended_from.empty() ? "no such file" : "no such file: " + subject,
-         suggest_file(file));
+         suggest_file(reading, file));
   if (status.type() == fs::file_type::directory)
     fail(reading, name, subject + " is a folder, not a recipe", "name a .toml file in it");
   errno = 0;
@@ -105,13 +117,12 @@ std::string read_text(const Reading& reading, const fs::path& file) {
 }
 
 void refuse_cycle(Reading& reading, const fs::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return;  // reading it says why
-  const FileIdentity identity{status.st_dev, status.st_ino};
-  if (std::find(reading.read.begin(), reading.read.end(), identity) != reading.read.end())
+  const std::optional<FileIdentity> identity = identity_of(file);
+  if (!identity) return;  // reading it says why
+  if (has_read(reading, *identity))
     fail(reading, shown(file), "'" + shown(file) + "' extends itself",
          "remove one `extends` from the chain");
-  reading.read.push_back(identity);
+  reading.read.push_back(*identity);
 }
 
 void refuse_too_deep(const Reading& reading) {

@@ -70,6 +70,9 @@ class Extend(LaterTraining):
         self.exprun("resume", "@last", "run.steps=50")
         result = self.exprun("tiny.toml", "steps=20")
         self.assertTrue(result.out.startswith(f"{name}: finished\n"), result.out)
+        for command in (("tiny.toml", "steps=20"), ("resume", "@last")):
+            quiet = self.exprun(*command, "-q")
+            self.assertEqual((quiet.out, quiet.err), ("", ""))
         self.assertEqual(result.err, f"exprun: nothing to do: {name}, the run of this recipe, was continued with run.steps: 50 (was 20); --new trains the "
                                      "recipe as written\n")
         self.exprun("resume", "@last", "run.steps=80", "max_minutes=1e-6", code=75)

@@ -35,6 +35,15 @@ class SweepNext(ExprunTest):
         command = self.run_what_is_printed("epochs.toml", "lr=1e-2,1e-3")
         self.assertRegex(command, r"^epochs.toml lr=1e-\d run.length='2 epochs'$")
 
+    def test_where_no_trial_has_the_metric(self):
+        line = ("tiny.toml", "lr=1e-2,1e-3", "steps=4", "validation_fraction=0", "~evaluation.val_loss")
+        said = self.exprun("sweep", *line).err
+        self.assertIn("exprun: no trial that finished has a value of val/loss to be ranked by; the same command with metric=train/loss "
+                      "ranks them by that, without training them again\n", said)
+        command = self.run_what_is_printed(*line, "metric=train/loss")
+        self.assertIn(" steps=8", command)
+        self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(3,)])
+
     def test_of_the_newest_run(self):
         self.exprun("tiny.toml", "steps=4", "weight_decay=0.2")
         command = self.run_what_is_printed("lr=1e-3,2e-3")

@@ -94,9 +94,10 @@ int run_ls(const Words& words, const Globals& globals) {
       .option("--tag", "WORD", wanted.tag, "only runs with this tag", offer::tags);
   wanted.where.declare(arguments);
   arguments.flag("--removed", wanted.removed, "list removed runs instead")
-      .option("--sort", "COLUMN", sort,
-              "sort by a column, setting or series, lowest first; it is shown too",
-              offer::one_of(keys_of_columns()))
+      .option(
+          "--sort", "COLUMN", sort,
+          "sort by a column, setting or series, lowest first; without --columns, it is shown too",
+          offer::one_of(keys_of_columns()))
       .flag("--reverse", reverse, "with --sort: highest first")
       .option("--columns", "A,B", columns,
               "show these columns, settings and series, named as in --where; --columns help "

@@ -117,8 +117,8 @@ int run_plot(const Words& words, const Globals& globals) {
       .number("--scale", asked.scale,
               "multiply --width and --height of a PNG file by N (default: 2)", 1)
       .number("--width", asked.width,
-              "characters per line (default: the terminal's, or 80); in a file: pixels (default: "
-              "800)",
+              "characters per line, at least 30 (default: the terminal's, or 80); in a file: "
+              "pixels (default: 800)",
               1)
       .number(
           "--height", asked.height,

@@ -5,6 +5,7 @@
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
 #include "base/strings.h"
+#include "base/terminal/console.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
@@ -140,7 +141,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   }
   add_tags(store, run, added_tags(before, request.resolved));
   if (run.state == RunState::finished && !request.extends) {
-    print(result_of(store, globals.store, run));
+    if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));
     log_info(why_nothing_is_to_do(store, run, before, globals));
     return {0, false};
   }

@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/strings.h"
+#include "base/terminal/console.h"
 #include "control/command/line/arguments.h"
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
@@ -77,7 +78,7 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                  const RunRow& run) {
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
-  print(result_of(store, folder, run));
+  if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
   if (has_other_data(glance_at_data(resolved, folder.data()), run, folder))
     log_warning(
         "the data that the recipe names is not what this run was trained on; --new trains on it");

@@ -79,6 +79,15 @@ void show_best(const StoredSweep& sweep, const std::string& shown_by) {
   if (!left_out.empty()) log_info(left_out_text(left_out, shown_by + " has them"));
 }
 
+void say_why_none_is_best(const StoredSweep& sweep) {
+  if (sweep.finished_runs().empty()) return;
+  const std::string& metric = sweep.plan.metric;
+  log_info("no trial that finished has a value of " + metric + " to be ranked by" +
+           (metric == "train/loss" ? ""
+                                   : "; the same command with metric=train/loss ranks them by "
+                                     "that, without training them again"));
+}
+
 // "steps=80" or "length='2 epochs'"
 std::string twice_as_long(const Trial& trial) {
   Period length = run_length(trial.resolved.root()).value();
@@ -140,7 +149,10 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
   const SweepCommands commands = commands_of(folder, end.sweep);
   show_best(sweep, commands.report + " --csv");
   const auto best = sweep.best_point();
-  if (!best) return;
+  if (!best) {
+    say_why_none_is_best(sweep);
+    return;
+  }
   if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
     log_warning(warning);
   log_info(best_text(sweep, *best));

@@ -47,7 +47,7 @@ const char* meaning(ExitCode code) {
     case ExitCode::store_error:
       return "the store cannot be read or written";
     case ExitCode::failed_trials:
-      return "the sweep ended with failed trials";
+      return "the sweep ended with trials that failed or were killed";
     case ExitCode::lost_ranks:
       return "a rank has lost the others";
     case ExitCode::preempted:

@@ -166,8 +166,9 @@ std::string advice_on_option(const std::string& word, const std::string& next,
       return advice;
     if (const auto condition = condition_for(word, option, next, options))
       return "; did you mean " + *condition + "?";
-    near = nearest(option, options);
+    near = choice_meant(option, options);
     if (!near && command == "tag") {
+      if (option == "--add" || option == "-a") return "; a word without an option is added";
       const std::string tag = word.substr(std::min(word.size(), word.find_first_not_of('-')));
       if (tag.size() > 1)  // the opposite of "good"
         return "; to remove a tag, write " + shell_quoted(tag) + " --remove";
