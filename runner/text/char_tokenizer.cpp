@@ -73,8 +73,7 @@ class CharTokenizer final : public Tokenizer {
 
   uint32_t token_of(char32_t character) const {
     if (character < tokens_.size() && tokens_[character] != kNoToken) return tokens_[character];
-    throw UnknownCharacter(shown(character) + " is not one of the " +
-                           std::to_string(table_.size()) + " characters that the tokenizer knows");
+    throw UnknownCharacter(unknown_character(character, table_.size()));
   }
 
  private:
@@ -112,6 +111,11 @@ std::unique_ptr<Encoder> CharTokenizer::make_encoder() const {
 }
 
 }  // namespace
+
+std::string unknown_character(char32_t character, size_t known) {
+  return shown(character) + " is not one of the " + std::to_string(known) +
+         " characters that the tokenizer knows";
+}
 
 CharacterSet::CharacterSet() : met_(kCodePoints) {}
 

@@ -25,6 +25,14 @@ class CharacterSet {
   std::vector<bool> met_;  // by code point
 };
 
+// Why a text cannot be encoded: "'☃' (U+2603) is not one of the 59 characters that ...".
+std::string unknown_character(char32_t character, size_t known);
+
+// For the file of an evaluation with a character that the tokenizer of the model lacks.
+inline constexpr const char* kHelpWithUnknownCharacter =
+    "replace it in the file, or train a new model whose tokenizer has it: \"byte\" has every "
+    "character, \"char\" those of the dataset";
+
 // Token i is table[i]. Throws Error on a character that is there twice, or more than 65,536 of
 // them.
 std::unique_ptr<Tokenizer> make_char_tokenizer(std::u32string table);

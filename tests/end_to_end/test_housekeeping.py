@@ -13,7 +13,7 @@ import struct
 import subprocess
 import unittest
 
-from support import ExprunTest
+from support import ExprunTest, children
 
 F_OFD_SETLK = 37  # of Linux; the module has no name for it
 EVALUATION = '\n[evaluation.val_loss]\nevery = "20 steps"\n'
@@ -379,6 +379,17 @@ class Housekeeping(ExprunTest):
             self.assertTrue((self.folder / target).exists())
             for left in self.folder.glob("out*"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+    def test_a_signal_to_export_alone_does_not_wait_for_the_trainer(self):
+        self.exprun("tiny.toml", "steps=1", "activation=gelu_tanh")
+        process = self.start("export", "@last", "--huggingface", "out")
+        self.wait_until(lambda: children(process.pid), process)
+        (trainer,) = children(process.pid)
+        os.kill(trainer, signal.SIGSTOP)
+        process.terminate()
+        stopped = self.finish(process)
+        self.assertEqual((stopped.code, stopped.err.splitlines()[-1]), (143, "exprun: error: export: stopped; nothing was written"))
+        self.assertEqual(list(self.folder.glob("out*")), [])
 
     def test_values_of_earlier_attempts_are_named_before_they_are_dropped(self):
         self.exprun("tiny.toml", "name=resumed")

@@ -144,6 +144,8 @@ class Instruction(ExprunTest):
             self.assertEqual(asked.out, f"Say {word}.\n{word}\n")
         self.write("plain.txt", "Say red. Say blue.\n" * 20)
         self.assertIn("perplexity", self.exprun("eval", "out", "evaluation.perplexity.path=plain.txt").out)
+        asked = ("evaluation.sample.instruction=Say red.", "evaluation.sample.temperature=0")
+        self.assertIn("\nSay red.\nred", self.exprun("eval", "out", *asked).out)
         self.exprun("new", "more", "--from", "out", "--data", "instruction", "--path", "examples.jsonl")
         self.assertRegex((self.folder / "more.toml").read_text(), r'\ntemplate = "chatml" ')
 

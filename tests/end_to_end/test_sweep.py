@@ -565,7 +565,7 @@ class Sweep(SweepCrashes):
         self.assertEqual([row["state"] for row in shown["trials"]], ["finished"] * 4)
         scores = [row["val_loss_best"] for row in shown["trials"]]
         self.assertEqual(shown["best_trial"], 1 + scores.index(min(scores)))
-        self.assertEqual([axis["axis"] for axis in shown["importance"]], ["lr"])
+        self.assertEqual([axis["axes"] for axis in shown["importance"]], [["lr"]])
         self.assertGreater(shown["importance"][0]["variance_explained"], 0.9)
         self.assertAlmostEqual(shown["variance_unexplained"], 1 - shown["importance"][0]["variance_explained"])
         self.assertEqual([(point["changes"], point["count"]) for point in shown["seeds"]], [("lr=1e-2", 2), ("lr=1e-3", 2)])

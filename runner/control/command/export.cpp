@@ -228,7 +228,7 @@ int export_folder(const std::string& reference, const FolderRequest& request,
 using WriteModel = int (*)(const std::string& reference, const FolderRequest& request,
                            const Globals& globals);
 
-// Ctrl-C leaves nothing behind: it ends the trainer, and what is begun is removed.
+// A stop leaves nothing behind: it ends the trainer, and what is begun is removed.
 int unless_stopped(WriteModel write, const std::string& reference, const FolderRequest& request,
                    const Globals& globals) try {
   watch_stop_signals();

@@ -194,16 +194,20 @@ void refuse_text_as_tokens(const std::vector<Source>& sources) {
                   ExitCode::bad_recipe);
 }
 
-// Whether all files are as nanoGPT writes them: tokens, and no header that says so. Throws Error
-// for one that is no token shard.
+// Whether the files are as nanoGPT writes them: tokens, and no header that says so. Throws Error
+// for one that is no token shard, and where only some have a header.
 bool are_bare_tokens(const std::vector<Source>& sources) {
-  bool are_bare = true;
+  const Source *bare = nullptr, *with_header = nullptr;
   for (const Source& source : sources) {
     const bool has_header = begins_as_shard(source.file);
     inspect_shard(source.file, has_header ? ShardFormat::with_header : ShardFormat::raw_uint16);
-    are_bare = are_bare && !has_header;
+    (has_header ? with_header : bare) = &source;
   }
-  return are_bare;
+  if (bare && with_header)
+    throw Error("new: '" + with_header->file.string() + "' has a header and '" +
+                    bare->file.string() + "' has none; a recipe reads shards of one format",
+                ExitCode::bad_recipe);
+  return bare != nullptr;
 }
 
 // A folder is no source: the files in it are.
@@ -223,10 +227,11 @@ void name_data(const std::string& path, StarterRequest& request) {
   request.bytes = bytes_of(request.path);
   if (request.data != kTokenShards || !request.bytes) return;
   if (request.validation.empty()) request.validation = validation_beside(path);
-  const std::vector<Source> sources = sources_at(request.path);
+  std::vector<Source> sources = sources_at(request.path);
   refuse_text_as_tokens(sources);
+  if (!request.validation.empty())
+    for (Source& source : sources_at(request.validation)) sources.push_back(std::move(source));
   request.are_bare_tokens = are_bare_tokens(sources);
-  if (!request.validation.empty()) are_bare_tokens(sources_at(request.validation));  // or throws
 }
 
 // Says what keeps the recipe from running as it is, such as data of another kind; returns whether
@@ -314,9 +319,9 @@ int run_new(const Words& words, const Globals& globals) {
   if (known.empty()) write_file_atomically(folder / kComposedSchemaFile, composed_schema());
   write_file_atomically(file, text);
   const std::string typed = shell_quoted(file.string());
-  const bool has_mistake = is_given && request.bytes && warns_of_mistake(file, globals.store);
+  const bool can_run = !is_given || (request.bytes && !warns_of_mistake(file, globals.store));
   log_info("wrote " + file.string() + "; exprun check " + typed + " shows its " +
-           (has_mistake ? "mistakes" : "plan, exprun " + typed + " runs it"));
+           (can_run ? "plan, exprun " + typed + " runs it" : "mistakes"));
   return 0;
 }
 

@@ -120,9 +120,10 @@ std::string variance_text(const std::vector<ScoredPoint>& points) {
   const std::vector<Importance> importance = importance_of_axes(points);
   if (importance.size() < 2) return "";
   std::string axes;
-  for (const Importance& axis : importance)
-    if (axis.explained)
-      axes += (axes.empty() ? "" : ", ") + axis.axis + ' ' + percent(*axis.explained);
+  for (const Importance& each : importance)
+    if (each.explained)
+      axes +=
+          (axes.empty() ? "" : ", ") + joined(each.axes, " with ") + ' ' + percent(*each.explained);
   if (axes.empty()) return "";
   return fitted("variance explained: " + axes + "; unexplained: " +
                 percent(unexplained_variance(points).value()) + " (interactions and noise)") +
@@ -160,9 +161,9 @@ std::string whole_json(const StoredSweep& sweep) {
                     {"importance", ordered_json::array()},
                     {"seeds", ordered_json::array()}};
   const std::vector<ScoredPoint> points = sweep.finished_points();
-  for (const Importance& axis : importance_of_axes(points))
+  for (const Importance& each : importance_of_axes(points))
     json["importance"].push_back(
-        {{"axis", axis.axis}, {"variance_explained", optional_json(axis.explained)}});
+        {{"axes", each.axes}, {"variance_explained", optional_json(each.explained)}});
   json["variance_unexplained"] = optional_json(unexplained_variance(points));
   for (const Replicates& each : sweep.means())
     json["seeds"].push_back(

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
@@ -13,6 +15,7 @@
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 #include "recipe/value.h"
+#include "text/char_tokenizer.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -76,15 +79,39 @@ bool is_raw(const ResolvedRecipe& recipe) {
   return is_made_of_text(recipe.section("dataset").type());
 }
 
-// Files that evaluations read: HellaSwag's examples.
-std::vector<const Value*> evaluation_paths(const ResolvedRecipe& recipe) {
-  std::vector<const Value*> paths;
+struct EvaluationFile {
+  const Value* path;
+  bool is_text;  // plain text, not records
+};
+
+// What evaluations read: a text, HellaSwag's examples.
+std::vector<EvaluationFile> evaluation_files(const ResolvedRecipe& recipe) {
+  std::vector<EvaluationFile> files;
   const Value* evaluation = recipe.find("evaluation");
   const Table* table = evaluation ? evaluation->as<Table>() : nullptr;
-  if (!table) return paths;
-  for (const std::string& name : table->keys())
-    if (const Value* path = recipe.find("evaluation." + name + ".path")) paths.push_back(path);
-  return paths;
+  if (!table) return files;
+  for (const std::string& name : table->keys()) {
+    const std::string key = "evaluation." + name;
+    if (const Value* path = recipe.find(key + ".path"))
+      files.push_back({path, text_at(recipe.root(), key + ".type").value_or(name) == "perplexity"});
+  }
+  return files;
+}
+
+// As the evaluation says of the first one that the tokenizer lacks. Throws RecipeError.
+void require_characters(const Value& path, const std::filesystem::path& file,
+                        const std::u32string& known) {
+  constexpr uintmax_t kLargest = uintmax_t{16} << 20;
+  if (std::filesystem::file_size(file) > kLargest) return;
+  const std::string text = read_file(file);
+  for (std::string_view rest = text; !rest.empty();) {
+    const CodePoint character = first_code_point(rest);
+    if (!character.valid) return;  // the evaluation says what it is
+    if (known.find(character.value) == known.npos)
+      throw RecipeError(path.where, unknown_character(character.value, known.size()),
+                        kHelpWithUnknownCharacter);
+    rest.remove_prefix(character.bytes.size());
+  }
 }
 
 // Throws RecipeError for sources that are missing.
@@ -196,10 +223,15 @@ const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
 }
 
-Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const std::string& libtorch) {
+Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
+                                     const std::string& libtorch) {
   Diagnostics problems;
-  for (const Value* path : evaluation_paths(recipe))
-    collect(problems, *path, [&] { find_file(*path, libtorch); });
+  for (const EvaluationFile& read : evaluation_files(recipe))
+    collect(problems, *read.path, [&] {
+      const std::filesystem::path file = find_file(*read.path, libtorch);
+      if (read.is_text && dataset_info.characters)
+        require_characters(*read.path, file, *dataset_info.characters);
+    });
   return problems;
 }
 

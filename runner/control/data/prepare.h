@@ -69,8 +69,10 @@ class DatasetGlances {
   std::map<std::string, DataGlance> seen_;  // by [dataset] and the vocabulary of the model
 };
 
-// The files that evaluations read and that are not here. For recipes whose [evaluation] is sound.
-Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe,
+// The files that evaluations read and that are not here, and texts with a character that a char
+// tokenizer lacks, as far as `dataset_info` knows its characters; texts of more than 16 MiB are
+// left to the evaluation. For recipes whose [evaluation] is sound.
+Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                      const std::string& libtorch = libtorch_folder());
 
 }  // namespace exprun

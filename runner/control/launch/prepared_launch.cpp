@@ -80,7 +80,8 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
     glance = glances.of(resolution.recipe);
   else
     add(missing_sources(resolution.recipe));
-  if (resolution.is_valid("evaluation")) add(evaluation_file_problems(resolution.recipe));
+  if (resolution.is_valid("evaluation"))
+    add(evaluation_file_problems(resolution.recipe, glance.dataset_info));
   if (resolution.is_valid("model")) add(initial_weights_problems(resolution.recipe, folder));
   return glance;
 }
@@ -99,7 +100,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   const auto add = [&](const Diagnostics& more) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
-  add(evaluation_file_problems(request.resolved));
+  add(evaluation_file_problems(request.resolved, glance.dataset_info));
   if (!run && !request.origin) add(initial_weights_problems(request.resolved, folder));
   add(gpu_problems(request.resolved, gpu_offer(), request.ranks.has_value()));
   for (const Diagnostic& mistake : try_resolve(request.text, glance.dataset_info).diagnostics)

@@ -255,17 +255,15 @@ std::vector<Importance> importance_of_axes(const std::vector<ScoredPoint>& point
   std::map<size_t, size_t> entry_of_factor;
   for (const std::string& axis : axes) {
     const auto factor = design.factor_of_axis.find(axis);
-    if (factor == design.factor_of_axis.end()) {
-      result.push_back({axis, std::nullopt});
+    if (explained.empty() || factor == design.factor_of_axis.end()) {
+      result.push_back({{axis}, std::nullopt});
       continue;
     }
     const auto [entry, is_new] = entry_of_factor.try_emplace(factor->second, result.size());
-    if (!is_new)
-      result[entry->second].axis += " with " + axis;
-    else if (explained.empty())
-      result.push_back({axis, std::nullopt});
+    if (is_new)
+      result.push_back({{axis}, explained[factor->second]});
     else
-      result.push_back({axis, explained[factor->second]});
+      result[entry->second].axes.push_back(axis);
   }
   return result;
 }

@@ -30,7 +30,7 @@ struct ScoredPoint {
 // Kelley 1935), never below 0. Of several axes, many different numbers are grouped into quartiles.
 // Nothing where there are too few points to tell, as where one axis differs in each.
 struct Importance {
-  std::string axis;  // "lr"; "lr with layers" where they part the points alike, as those of a zip
+  std::vector<std::string> axes;  // several where they part the points alike, as those of a zip
   std::optional<double> explained;
 };
 // The axes in the order of the points, without that of replicates.

@@ -127,7 +127,7 @@ class InstructionDataset final : public Dataset {
         next_train_(
             [this](int64_t first, int64_t count) { return read(Split::train, first, count); },
             context.stride, context.device) {
-    if (train_.packs() == 0)
+    if (context.trains && train_.packs() == 0)
       throw section.error("path",
                           "no example has a response within sequence_length, " +
                               std::to_string(length_) + " tokens, so there is nothing to learn",

@@ -48,11 +48,6 @@ struct EvaluationResult {
   std::string problem = {};                             // why there is no text
 };
 
-// For the file of an evaluation with a character that the tokenizer of the model lacks.
-inline constexpr const char* kHelpWithUnknownCharacter =
-    "replace it in the file, or train a new model whose tokenizer has it: \"byte\" has every "
-    "character, \"char\" those of the dataset";
-
 class Evaluation {
  public:
   using Factory = std::unique_ptr<Evaluation> (*)(const Section& section);

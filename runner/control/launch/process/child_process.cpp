@@ -1,6 +1,7 @@
 #include "control/launch/process/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/file.h"
+#include "base/process/signals.h"
 
 namespace exprun {
 namespace {
@@ -209,11 +211,22 @@ void pass_descriptor(int fd, int as) {
 
 namespace {
 
-std::string read_at_most(int fd, size_t most) {
+// Until there is something to read. A stop that is asked for meanwhile ends the child, as this
+// process's own end would.
+void wait_for_output(int fd, pid_t child) {
+  constexpr int kLookMs = 100;
+  const StopRequest before = stop_requested();
+  pollfd waiting{fd, POLLIN, 0};
+  while (::poll(&waiting, 1, kLookMs) <= 0)
+    if (stop_requested() != before) ::kill(child, SIGKILL);
+}
+
+std::string read_at_most(int fd, size_t most, pid_t child) {
   std::string text;
   char buffer[16384];
   for (;;) {
     if (text.size() >= most) return text.substr(0, most);
+    wait_for_output(fd, child);
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
@@ -243,7 +256,7 @@ Captured capture(const std::vector<std::string>& words, const std::string& input
   UniqueFd writer(ends[1]);
   const pid_t child = spawn(words, stdin_file.get(), writer.get(), options);
   writer = UniqueFd();
-  Captured captured{0, read_at_most(reader.get(), options.most_bytes)};
+  Captured captured{0, read_at_most(reader.get(), options.most_bytes, child)};
   reader = UniqueFd();  // who goes on writing ends by SIGPIPE
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;

@@ -100,8 +100,8 @@ struct CaptureOptions {
   EnvironmentVariables environment = {};  // unless set already
 };
 
-// `input` is its standard input. At this process's death the kernel kills it. Throws Error when it
-// cannot be started.
+// `input` is its standard input. It is killed when this process dies, or is asked to stop (see
+// base/process/signals.h). Throws Error when it cannot be started.
 Captured capture(const std::vector<std::string>& words, const std::string& input,
                  const CaptureOptions& options = {});
 

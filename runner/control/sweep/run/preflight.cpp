@@ -135,7 +135,7 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
     const bool has_new_inputs = inputs.insert(inputs_of(recipe)).second;
     if (has_new_inputs) {
       add(data.problems);
-      add(evaluation_file_problems(recipe));
+      add(evaluation_file_problems(recipe, data.dataset_info));
       add(initial_weights_problems(recipe, folder));
     }
     if (!has_errors(problems) && (chooses || selects_parameters(recipe)) &&

@@ -12,6 +12,7 @@
 #include "engine/inference/completion_loss.h"
 #include "recipe/key_path.h"
 #include "recipe/paths.h"
+#include "text/char_tokenizer.h"
 
 namespace exprun {
 namespace {
