@@ -1,11 +1,13 @@
 #include "base/json_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/utf8.h"
 
 namespace exprun {
 namespace {
@@ -79,6 +81,16 @@ std::string json_problem(const std::exception& error) {
   const std::string text = error.what();  // "[json.exception.parse_error.101] parse error at ..."
   const size_t end = text.starts_with("[json.exception") ? text.find("] ") : text.npos;
   return end == text.npos ? text : text.substr(end + 2);
+}
+
+std::string json_problem_in(const std::string& what, const std::exception& error) {
+  std::string problem = to_valid_utf8(json_problem(error));
+  constexpr std::string_view kPlace = "parse error at ", kFirstLine = "line 1, ";
+  if (!problem.starts_with(kPlace)) return problem;
+  problem.insert(std::min(problem.find(':'), problem.size()), " of the " + what);
+  if (problem.compare(kPlace.size(), kFirstLine.size(), kFirstLine) == 0)
+    problem.erase(kPlace.size(), kFirstLine.size());
+  return problem;
 }
 
 std::string json_text(const nlohmann::json& json, int indent, NotUtf8 bytes) {

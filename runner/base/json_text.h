@@ -30,6 +30,10 @@ nlohmann::json parse_strict_object(std::string_view text);
 // What an exception of nlohmann-json says, without the number that the library gives it.
 std::string json_problem(const std::exception& error);
 
+// The same of a "record" or "field", for which its place would be taken for one in the file: "parse
+// error at column 26 of the record: ...".
+std::string json_problem_in(const std::string& what, const std::exception& error);
+
 // What is done with strings that are not UTF-8: nlohmann::json::type_error, or U+FFFD for their
 // bytes.
 enum class NotUtf8 { throws, replaced };

@@ -58,8 +58,9 @@ struct Pair {
 };
 
 constexpr Pair kTables[] = {
-    {"train", "run"},    {"training", "run"},       {"trainer", "run"},
-    {"data", "dataset"}, {"scheduler", "schedule"}, {"lr_scheduler", "schedule"},
+    {"train", "run"},       {"training", "run"},       {"trainer", "run"},
+    {"data", "dataset"},    {"scheduler", "schedule"}, {"lr_scheduler", "schedule"},
+    {"eval", "evaluation"},
 };
 
 constexpr Pair kValues[] = {
@@ -115,6 +116,7 @@ constexpr Pair kOptions[] = {
 // What needs no option.
 constexpr Pair kOptionNotes[] = {
     {"--dry-run", "; `exprun check RECIPE` shows the plan of a run"},
+    {"--check", "; `exprun check RECIPE` lists its mistakes, or shows the plan of a run"},
     {"--resume", "; the same command continues a run that was interrupted"},
     {"--config", "; give the recipe without an option before it"},
     {"--config-name", "; give the recipe without an option before it"},
@@ -263,8 +265,11 @@ std::optional<std::string> choice_meant(std::string_view word,
   return longest;
 }
 
-std::optional<std::string> name_with_word(std::string_view word,
-                                          const std::vector<std::string>& names) {
+std::optional<std::string> name_meant(std::string_view word,
+                                      const std::vector<std::string>& names) {
+  if (const auto near = nearest(word, names);
+      near && edit_distance(lower_case(word), lower_case(*near)) <= 1)
+    return near;
   const std::string part(word);
   return only_one(names, [&](const std::string& name) {
     return name.ends_with('_' + part) || name.starts_with(part + '_');

@@ -25,9 +25,9 @@ std::optional<std::string> table_synonym(std::string_view word);
 std::optional<std::string> choice_meant(std::string_view word,
                                         const std::vector<std::string>& choices);
 
-// The only name that begins or ends with the word and an underscore: "num_layers" of "layers".
-std::optional<std::string> name_with_word(std::string_view word,
-                                          const std::vector<std::string>& names);
+// The name that is one edit away: "sequences" of "sequence"; else the only one that begins or ends
+// with the word and an underscore: "num_layers" of "layers".
+std::optional<std::string> name_meant(std::string_view word, const std::vector<std::string>& names);
 
 // For a "${lr}".
 inline constexpr const char* kNoVariables =

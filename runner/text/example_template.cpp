@@ -122,7 +122,7 @@ json parsed(std::string_view record) {
   try {
     value = parse_json<json>(record);
   } catch (const json::exception& error) {
-    throw Error("is not JSON: " + to_valid_utf8(json_problem(error)));
+    throw Error("is not JSON: " + json_problem_in("record", error));
   }
   if (!value.is_object()) throw Error("is not a JSON object");
   return value;

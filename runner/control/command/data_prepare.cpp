@@ -93,7 +93,7 @@ int run_data_prepare(const Words& words, const Globals& globals) {
       "Memory use does not grow with the text, but each thread holds a whole record, and a file "
       "compressed with zstd --long=N needs 2^N bytes.");
   arguments
-      .words("key=value...", what, "keys of [dataset] with type = \"text\"",
+      .words("key=value...", what, "keys of [dataset], of type \"text\" or \"instruction\"",
              offer::recipe_or(keys_of_dataset))
       .form("RECIPE", "the recipe whose data is prepared; key=value then overrides its keys")
       .option("--out", "DIR", out,

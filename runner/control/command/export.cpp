@@ -308,9 +308,11 @@ int run_export(const Words& words, const Globals& globals) {
   }
   const Store store = open_store(globals.store);
   if (!tensorboard.empty()) {
-    for (const ReportedRun& reported : reported_runs(store, globals.store, references))
+    const auto runs = reported_runs(store, globals.store, references);
+    for (const ReportedRun& reported : runs)
       write_tensorboard(store, reported.run, globals.store.run(reported.run.folder),
                         std::filesystem::path(tensorboard) / reported.run.folder);
+    log_info("wrote " + pluralize(static_cast<int64_t>(runs.size()), "run") + " to " + tensorboard);
     return 0;
   }
   require_series(store, metrics);

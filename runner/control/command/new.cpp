@@ -288,11 +288,13 @@ int run_new(const Words& words, const Globals& globals) {
       .example("exprun new tuned --from models/gpt2 --path 'notes/*.md'",
                "continue training existing weights");
   if (!arguments.parse(words)) return 0;
-  if (!request.from.empty() && !is_huggingface_folder(request.from))
+  if (const std::string own = advice_on_own_tensors(request.from);
+      !request.from.empty() && !is_huggingface_folder(request.from))
     throw Error(
-        "new: '" + request.from +
-            "' is not a HuggingFace folder, which has a config.json; exprun data fetch gets "
-            "one, and exprun export RUN --huggingface DIR writes one",
+        "new: '" + request.from + "' is not a HuggingFace folder, which has a config.json" +
+            (own.empty() ? "; exprun data fetch gets one, and exprun export RUN --huggingface DIR "
+                           "writes one"
+                         : own),
         ExitCode::bad_recipe);
   if (!request.from.empty() && request.model != "gpt")
     throw Error("new: --from needs the model gpt; remove --model", ExitCode::bad_recipe);

@@ -33,7 +33,7 @@ void declare(AskedReport& asked, Arguments& arguments) {
                   "; runs that differ only in run.seed share a row",
               offer::sweeps)
       .option("--metric", "NAME[:WHICH]", asked.metrics,
-              "show this series, or the default column with this heading, such as 'best val/loss', "
+              "show this series, or the default metric with this heading, such as 'best val/loss', "
               "instead of the default ones; WHICH is last (default), min, max or at(STEP); may be "
               "repeated (default: the metric of the sweep or of the recipes, followed by "
               "val/loss and train/loss)")

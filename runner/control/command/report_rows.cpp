@@ -108,7 +108,8 @@ std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<
   return by_entropy(parameter_columns(paths, std::move(cells), store.parameter_paths(), all));
 }
 
-// What --group-by names: parameters, then columns of ls, of which a run's state is one.
+// What --group-by names: parameters, then columns of ls, of which a run's state is one. As in
+// --where, a name of both is the column: tags are those of `exprun tag` too.
 std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<ReportedRun>& runs,
                                          const Words& lists) {
   std::vector<std::string> paths;
@@ -118,11 +119,10 @@ std::vector<ComparedColumn> named_groups(const Store& store, const std::vector<R
     const auto source = source_of("--group-by", list);
     for (const Extent part : parts_of_list(list)) {
       const std::string name = text_of(*source, part);
-      if (!path_of_parameter(store, name))
-        if (auto values = ls_cells(runs, name, now_ms())) {
-          of_ls.push_back({{name, name, all_numbers(values->cells)}, std::move(values->cells)});
-          continue;
-        }
+      if (auto values = ls_cells(runs, name, now_ms())) {
+        of_ls.push_back({{name, name, all_numbers(values->cells)}, std::move(values->cells)});
+        continue;
+      }
       Setting setting = setting_named(store, runs, name, span_of(source, part.begin, part.size));
       paths.push_back(std::move(setting.path));
       cells.push_back(std::move(setting.values.cells));

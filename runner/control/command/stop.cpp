@@ -206,6 +206,8 @@ int run_stop(const Words& words, const Globals& globals) {
   for (const int64_t sweep : sweeps)
     log_info("sweep " + std::to_string(sweep) +
              " stops with its trial; the command that began it continues both");
+  if (no_wait && !runs.empty())
+    log_info("asked " + pluralize(static_cast<int64_t>(runs.size()), "run") + " to stop");
   if (no_wait) return 0;
   bool as_told = true;
   for (const RunRow& run : runs)

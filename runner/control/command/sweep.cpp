@@ -35,8 +35,8 @@ struct Base {
 
 Error no_run_to_sweep_over() {
   return Error(
-      "sweep: there is no run to take the recipe from; give a recipe: exprun sweep RECIPE "
-      "lr=1e-4,3e-4",
+      "sweep: there is no run outside of a sweep to take the recipe from; give a recipe: exprun "
+      "sweep RECIPE lr=1e-4,3e-4",
       ExitCode::no_such_run);
 }
 
@@ -114,6 +114,7 @@ void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const Swee
     Diagnostics lacking = error.diagnostics();
     for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
     show_diagnostics(lacking);
+    log_warning("the sweep will not start on a machine where this is so");
   } catch (const Error& error) {
     log_warning(error.what());
   }

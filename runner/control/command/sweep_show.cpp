@@ -194,8 +194,10 @@ int run_sweep_show(const Words& words, const Globals& globals) {
           "adjusted for the axis's number of values. The rest is due to interactions between axes, "
           "the seed and noise. Nothing is said where too few trials tell these apart; for a single "
           "axis, only --json gives it. Axes that always change together, as those of a zip, are "
-          "one: lr with num_layers. Of several axes, one with many different numbers counts by "
-          "four ranges of them.")
+          "one: lr with num_layers. An axis whose values follow from another's counts first, and "
+          "the other adds what is left: num_layers before lr in zip(lr=[1,2,3], "
+          "num_layers=[1,1,2]). Of several axes, one with many different numbers counts by four "
+          "ranges of them.")
       .exit_codes(kFindsRuns)
       .example("exprun sweep show", "the newest sweep")
       .example("exprun sweep show 1 --json", "for a script");

@@ -1,6 +1,7 @@
 // exprun tag RUN [WORD...]
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "base/strings.h"
 #include "control/command/line/arguments.h"
 #include "control/command/stored/run_reference.h"
 #include "control/command/stored/stored_runs.h"
@@ -35,6 +36,10 @@ int run_tag(const Words& words, const Globals& globals) {
       .example("exprun tag @last baseline", "the newest run")
       .example("exprun tag @last baseline --remove", "remove the tag");
   if (!arguments.parse(words)) return 0;
+  if (remove && tags.empty())
+    throw Error("tag: say which tags to remove; exprun tag " + shell_quoted(reference) +
+                    " prints those of the run",
+                ExitCode::bad_recipe);
   for (const std::string& tag : tags) require_tag(tag);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run_and_say_which(store, globals.store, reference);

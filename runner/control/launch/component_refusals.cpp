@@ -1,5 +1,7 @@
 #include "control/launch/component_refusals.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -13,13 +15,21 @@ namespace {
 // Of one that only the data tell: no component asks how large it is.
 constexpr int64_t kSomeVocabulary = 256;
 
+// Those that name parameters of the model.
+constexpr std::array kRefusedKeys = {"optimizer.frozen", "model.lora.targets", "model.lora.trained",
+                                     "model.initialization.zero"};
+
 }  // namespace
 
-bool selects_parameters(const ResolvedRecipe& recipe) {
+bool may_be_refused(const ResolvedRecipe& recipe) {
   const Value* groups = recipe.find("optimizer.groups");
   const Table* named = groups == nullptr ? nullptr : groups->as<Table>();
-  if ((named != nullptr && !named->entries().empty()) || recipe.find("optimizer.frozen"))
-    return true;
+  if (named != nullptr && !named->entries().empty()) return true;
+  const auto is_written = [&](const char* key) {
+    const Value* value = recipe.find(key);
+    return value != nullptr && value->origin != Origin::default_value;
+  };
+  if (std::ranges::any_of(kRefusedKeys, is_written)) return true;
   const auto type = text_at(recipe.root(), "optimizer.type");
   return type && recipe.schemas().find("optimizer", *type)->contains("x-updates");
 }

@@ -9,9 +9,9 @@
 
 namespace exprun {
 
-// Whether the optimizer names parameters of the model, or updates only some: any other takes all
-// that a model has.
-bool selects_parameters(const ResolvedRecipe& recipe);
+// Whether the recipe names parameters of the model, or its optimizer updates only some: any other
+// is right if its schemas and rules say so.
+bool may_be_refused(const ResolvedRecipe& recipe);
 
 // At the places of the recipe, which has no other mistakes. Before the data are prepared, as far as
 // that is known without them; nothing where the trainer cannot answer: it says so when it starts.

@@ -106,7 +106,7 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   for (const Diagnostic& mistake : try_resolve(request.text, glance.dataset_info).diagnostics)
     if (mistake.severity == Severity::error) problems.push_back(mistake);
   if (has_errors(problems)) throw RecipeError(std::move(problems));
-  if (!run && !request.trial && selects_parameters(request.resolved)) {
+  if (!run && !request.trial && may_be_refused(request.resolved)) {
     Diagnostics refusals = component_refusals(request.text, glance.dataset_info);
     if (!refusals.empty()) throw RecipeError(std::move(refusals));
   }

@@ -206,11 +206,26 @@ class Filter {
     throw RecipeError(span_of(source_, where.begin, where.size), message, help);
   }
 
+  // "warmup > 5" of a duration.
+  void check_order(const Expression& expression, const RunValues& values) const {
+    const auto& cells = values.cells;
+    const auto has_number = [](const Cell& cell) { return Side(cell).number.has_value(); };
+    const auto text = std::find_if_not(cells.begin(), cells.end(), is_empty);
+    if (values.are_times || text == cells.end() ||
+        std::any_of(cells.begin(), cells.end(), has_number))
+      return;
+    refuse(expression.value.where,
+           expression.sign + " compares numbers, but " + to_string(expression.value) +
+               " has none: it is '" + Side(*text).text + "'",
+           "use = or ~");
+  }
+
   void check(const Expression& expression, const RunValues& values) const {
     const std::string& name = expression.value.name;
     const bool equality = expression.sign == "=" || expression.sign == "!=";
     const bool pattern = expression.kind == Kind::matches;
     if (pattern || expression.kind == Kind::has_value) return;
+    if (!equality && expression.kind == Kind::comparison) check_order(expression, values);
     if (name == "tags")
       refuse(expression.value.where, "a run may have several tags", "write tag(\"WORD\")");
     for (const Literal& literal : expression.literals) {

@@ -138,8 +138,9 @@ std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
   if (best.mean)
     return text + mean_text(*best.mean) + " over " +
            pluralize(static_cast<int64_t>(best.mean->count), "seed");
-  return text + four_digits(best.trial->score->value) + " at step " +
-         std::to_string(best.trial->score->step) + " (" + best.trial->run->folder + ")";
+  const int64_t step = best.trial->score->step;
+  return text + four_digits(best.trial->score->value) + " at step " + std::to_string(step) + " (" +
+         best.trial->run->folder + ")" + (step == 0 ? ", which is before any training" : "");
 }
 
 SweepPlan recorded_plan(const SweepRow& row) {

@@ -212,6 +212,27 @@ void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostic
   }
 }
 
+void scaled_rate_has_a_reference(const RuleInput& input, Diagnostics& diagnostics) {
+  const std::string key = "optimizer.lr_scaling";
+  if (text_at(input.root, key).value_or("none") == "none" ||
+      find_path(input.root, "optimizer.lr_reference_tokens") != nullptr)
+    return;
+  diagnostics.push_back(
+      {place_of(input.root, key), "'lr_scaling' needs 'lr_reference_tokens'",
+       "set it to the tokens of the global batch that the learning rates are meant for"});
+}
+
+void nesterov_has_momentum(const RuleInput& input, Diagnostics& diagnostics) {
+  for (const std::string& path : optimizer_paths(input.root)) {
+    const std::string key = join_path(path, "nesterov");
+    const Value* nesterov = valid_at(input.root, key);
+    const bool is_on = nesterov && nesterov->as<bool>() && *nesterov->as<bool>();
+    if (is_on && number_at(input.root, join_path(path, "momentum")) == 0.0)
+      diagnostics.push_back(
+          {place_of(input.root, key), "'nesterov' needs momentum", "such as momentum = 0.9"});
+  }
+}
+
 // An update that was computed in bf16 is rounded already.
 void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics) {
   const Value* rounds = valid_at(input.root, "precision.stochastic_rounding");

@@ -33,6 +33,8 @@ constexpr Rule kRules[] = {
     adapter_has_weights,
     adapter_rank_is_below_width,
     weight_decay_has_parameters,
+    scaled_rate_has_a_reference,
+    nesterov_has_momentum,
     stochastic_rounding_has_updates_in_fp32,
     one_size_of_batch,
     tokens_are_whole_sequences,

@@ -75,6 +75,8 @@ void groups_share_no_glob(const RuleInput& input, Diagnostics& diagnostics);
 void adapter_has_weights(const RuleInput& input, Diagnostics& diagnostics);
 void adapter_rank_is_below_width(const RuleInput& input, Diagnostics& diagnostics);
 void weight_decay_has_parameters(const RuleInput& input, Diagnostics& diagnostics);
+void scaled_rate_has_a_reference(const RuleInput& input, Diagnostics& diagnostics);
+void nesterov_has_momentum(const RuleInput& input, Diagnostics& diagnostics);
 void stochastic_rounding_has_updates_in_fp32(const RuleInput& input, Diagnostics& diagnostics);
 
 // the batch

@@ -284,12 +284,12 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
         (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
       return "it belongs in " + home;
   if (!own_keys.empty()) {
-    auto near_own = name_with_word(last_part(key), own_keys);
+    auto near_own = name_meant(last_part(key), own_keys);
     if (!near_own) near_own = nearest(last_part(key), own_keys);
     return near_own ? "did you mean '" + join_path(own, *near_own) + "'?"
                     : names_of_keys(own, own_keys);
   }
-  auto near = name_with_word(last_part(key), names);
+  auto near = name_meant(last_part(key), names);
   if (const auto path = near ? std::nullopt : nearest(key, paths))
     return "did you mean '" + *path + "'?";
   if (!near) near = nearest(last_part(key), names);

@@ -59,7 +59,7 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
     return "it belongs in " + alternatives(others);
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
-  auto near = name_with_word(key, names);
+  auto near = name_meant(key, names);
   if (!near) near = nearest(key, names);
   if (near) return "did you mean '" + *near + "'?";
   return names_of_keys(place.path, names);

@@ -14,13 +14,9 @@ int64_t run_steps(const Section& run, const Timeline& timeline) {
 
 double lr_scale(const Section& optimizer, const BatchShape& batch) {
   const auto rule = optimizer.get<std::string>("lr_scaling");
-  const auto reference = optimizer.find<int64_t>("lr_reference_tokens");
   if (rule == "none") return 1;
-  if (!reference)
-    throw optimizer.error(
-        "lr_scaling", "'lr_scaling' needs 'lr_reference_tokens'",
-        "set it to the tokens of the global batch that the learning rates are meant for");
-  const double ratio = static_cast<double>(batch.tokens()) / static_cast<double>(*reference);
+  const double ratio = static_cast<double>(batch.tokens()) /
+                       static_cast<double>(optimizer.get<int64_t>("lr_reference_tokens"));
   return rule == "sqrt" ? std::sqrt(ratio) : ratio;
 }
 

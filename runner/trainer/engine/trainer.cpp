@@ -98,6 +98,7 @@ TrainingResult Trainer::run(Position start) {
     if (!evaluate_due()) return finish(End::stopped);
     if (position_.step >= pipeline_.plan.timeline.steps) return finish(End::finished);
     if (is_out_of_patience()) {
+      if (!evaluate_due()) return finish(End::stopped);  // those that come at the end
       message_ = early_stop(pipeline_.plan.best, position_);
       return finish(End::finished);
     }
@@ -126,7 +127,7 @@ bool Trainer::is_due(const NamedEvaluation& named) const {
   const int64_t step = position_.step;
   if (position_.evaluated.count(named.name)) return false;
   if (step == 0) return named.evaluation->before_training();
-  return step % named.every == 0 || step == pipeline_.plan.timeline.steps;
+  return step % named.every == 0 || step == pipeline_.plan.timeline.steps || is_out_of_patience();
 }
 
 bool Trainer::evaluate_due() {

@@ -236,7 +236,11 @@ Settings read(const Section& section) {
   return s;
 }
 
-void check_lora(const Section& section, const ParameterList& parameters) {
+void add(Diagnostics& mistakes, const RecipeError& error) {
+  mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+}
+
+void check_lora(const Section& section, const ParameterList& parameters, Diagnostics& mistakes) {
   if (!parameters.lora()) return;
   const auto& items = parameters.items();
   for (const std::string& target : parameters.lora()->targets) {
@@ -246,30 +250,32 @@ void check_lora(const Section& section, const ParameterList& parameters) {
                  alone.adapts(std::string_view(parameter.name)
                                   .substr(0, parameter.name.size() - kLoraA.size()));
         }))
-      throw section.table("lora").error(
-          "targets", "no linear layer of the blocks matches '" + target + "'",
-          "layers are named 'blocks.0.attention.output_projection' and so on; a target is a glob "
-          "of such a name or one of its words, such as \"attention\"");
+      add(mistakes,
+          section.table("lora").error(
+              "targets", "no linear layer of the blocks matches '" + target + "'",
+              "layers are named 'blocks.0.attention.output_projection' and so on; a target is a "
+              "glob of such a name or one of its words, such as \"attention\""));
   }
   for (const std::string& glob : parameters.lora()->trained)
     if (std::none_of(items.begin(), items.end(), [&](const Parameter& parameter) {
           return glob_matches(glob, parameter.name);
         }))
-      throw section.table("lora").error("trained",
-                                        "no parameter of the model matches '" + glob + "'",
-                                        "one parameter is named '" + items.front().name + "'");
+      add(mistakes,
+          section.table("lora").error("trained", "no parameter of the model matches '" + glob + "'",
+                                      "one parameter is named '" + items.front().name + "'"));
 }
 
 std::unique_ptr<Model> build(const Section& section, ParameterList& parameters) {
   const Settings settings = read(section);
   parameters.adapt(LoraSettings::read(section));
   auto model = std::make_unique<Gpt>(settings, parameters);
-  const auto unmatched = parameters.start_at_zero(settings.zero);
-  if (!unmatched.empty())
-    throw section.table("initialization")
-        .error("zero", "no parameter of the model matches '" + unmatched.front() + "'",
-               "one parameter is named '" + parameters.items().back().name + "'");
-  check_lora(section, parameters);
+  Diagnostics mistakes;
+  for (const std::string& glob : parameters.start_at_zero(settings.zero))
+    add(mistakes, section.table("initialization")
+                      .error("zero", "no parameter of the model matches '" + glob + "'",
+                             "one parameter is named '" + parameters.items().back().name + "'"));
+  check_lora(section, parameters, mistakes);
+  if (!mistakes.empty()) throw RecipeError(std::move(mistakes));
   return model;
 }
 

@@ -51,8 +51,6 @@ class Sgd final : public Optimizer {
 std::unique_ptr<Optimizer> build(const Section& section, ParameterGroup group) {
   const Settings settings{section.get<double>("lr"), section.get<double>("momentum"),
                           section.get<bool>("nesterov"), section.get<double>("weight_decay")};
-  if (settings.nesterov && settings.momentum == 0)
-    throw section.error("nesterov", "'nesterov' needs momentum", "such as momentum = 0.9");
   return std::make_unique<Sgd>(std::move(group), settings);
 }
 

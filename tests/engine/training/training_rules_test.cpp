@@ -114,6 +114,20 @@ TEST_CASE("training: a run without an improvement for too long ends early, as fi
                                  "is "));
 }
 
+TEST_CASE("training: a run that ends early is evaluated at its end") {
+  const auto evaluated = [](const std::string& patience) {
+    const auto recorder = trained({"run.early_stop={patience=" + patience + ", min_delta=10.0}",
+                                   "run.steps=12", "evaluation.val_loss.every='3 steps'",
+                                   "evaluation.later={type='val_loss', every='12 steps'}"});
+    std::vector<int64_t> steps;
+    for (const auto& each : recorder.evaluations)
+      if (each.name == "later" && each.step > 0) steps.push_back(each.step);
+    return steps;
+  };
+  CHECK(evaluated("2") == std::vector<int64_t>{6});
+  CHECK(evaluated("9") == std::vector<int64_t>{12});
+}
+
 // No evaluation is better than the best one before by half of what all of them gain.
 TEST_CASE("training: small gains add up to an improvement") {
   const auto end = [](const std::string& min_delta) {

@@ -46,10 +46,11 @@ TEST_CASE("suggest: the choice that a word begins, or that begins it") {
 }
 
 TEST_CASE("suggest: the only name that has the word at an end") {
-  CHECK(name_with_word("layers", {"num_layers", "num_heads"}) == "num_layers");
-  CHECK(name_with_word("keep", {"keep_last", "every"}) == "keep_last");
-  CHECK(name_with_word("heads", {"num_heads", "num_key_value_heads"}) == std::nullopt);
-  CHECK(name_with_word("eads", {"num_heads"}) == std::nullopt);
+  CHECK(name_meant("layers", {"num_layers", "num_heads"}) == "num_layers");
+  CHECK(name_meant("sequence", {"sequence_length", "sequences"}) == "sequences");
+  CHECK(name_meant("keep", {"keep_last", "every"}) == "keep_last");
+  CHECK(name_meant("heads", {"num_heads", "num_key_value_heads"}) == std::nullopt);
+  CHECK(name_meant("eads", {"num_heads"}) == std::nullopt);
 }
 
 TEST_CASE("suggest: an option's other name, where the command has the option") {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
+#include "base/period.h"
+#include "base/strings.h"
 #include "base/suggest.h"
 #include "base/terminal/console.h"
 #include "control/launch/ranks/distributed_command.h"
@@ -59,6 +61,14 @@ bool is_key(const std::string& word, const std::string& table) {
   return !matching_paths(SchemaSet::embedded(), {}, path).empty();
 }
 
+// The "steps" of a "warmup=20" before it.
+bool is_unit_of_before(const Words& words, size_t i) {
+  if (i == 0) return false;
+  const size_t sign = words[i - 1].find('=');
+  return sign != std::string::npos &&
+         parse_period(words[i - 1].substr(sign + 1) + ' ' + words[i]).has_value();
+}
+
 }  // namespace
 
 std::string without_blanks(const Words& words, size_t i, const std::string& table) {
@@ -78,7 +88,10 @@ void require_overrides(const Words& words, const std::string& command, const std
     if (words[i].find('=') != std::string::npos || words[i].starts_with('~')) continue;
     const std::string joined = without_blanks(words, i, table);
     throw Error(command + ": '" + words[i] + "' is not key=value" +
-                    (joined.empty() ? "" : "; write " + joined + ", without spaces"),
+                    (!joined.empty() ? "; write " + joined + ", without spaces"
+                     : is_unit_of_before(words, i)
+                         ? "; write " + shell_quoted(words[i - 1] + ' ' + words[i]) + ", in quotes"
+                         : ""),
                 ExitCode::bad_recipe);
   }
 }

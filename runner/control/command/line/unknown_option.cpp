@@ -31,10 +31,24 @@ std::string written_change(const std::string& key, const Schema& schema, const s
 }
 
 // "exprun sweep ls" of "--list"; empty where the command has none like it.
+std::string_view without_dashes(std::string_view option) {
+  return option.substr(std::min(option.size(), option.find_first_not_of('-')));
+}
+
+// The one that is almost the same, or that the word begins; the dashes make none alike.
+std::optional<std::string> option_like(const std::string& word,
+                                       const std::vector<std::string>& options) {
+  std::vector<std::string> names;
+  for (const std::string& option : options) names.emplace_back(without_dashes(option));
+  const auto meant = choice_meant(without_dashes(word), names);
+  if (!meant) return std::nullopt;
+  return options[static_cast<size_t>(std::ranges::find(names, *meant) - names.begin())];
+}
+
 std::string subcommand_for(const std::string& command, const std::string& option) {
   const Command* parent = find_command(commands(), command);
   if (!parent || !parent->subcommands) return "";
-  const std::string word = option.substr(std::min(option.size(), option.find_first_not_of('-')));
+  const std::string_view word = without_dashes(option);
   for (const Command& each : parent->subcommands())
     if (word == each.name || command_synonym(word, {each.name}) != "")
       return "exprun " + command + ' ' + each.name;
@@ -158,6 +172,8 @@ std::string advice_on_option(const std::string& word, const std::string& next,
         return command == "eval"
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
+    if (option == "--sweep" && usage.find("[SWEEP]") != std::string::npos)
+      return "; the sweep is a word without an option";
     if (option == "--all" && usage.find("[RUN...]") != std::string::npos)
       return "; without RUN, the command is about all of them";
     if (option == "--all" && usage.find("RUN...") != std::string::npos)
@@ -166,7 +182,7 @@ std::string advice_on_option(const std::string& word, const std::string& next,
       return advice;
     if (const auto condition = condition_for(word, option, next, options))
       return "; did you mean " + *condition + "?";
-    near = choice_meant(option, options);
+    near = option_like(option, options);
     if (!near && command == "tag") {
       if (option == "--add" || option == "-a") return "; a word without an option is added";
       const std::string tag = word.substr(std::min(word.size(), word.find_first_not_of('-')));

@@ -93,7 +93,8 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
     if (!is_folder || is_of_run || error.code() != ExitCode::no_such_run) throw;
     throw Error(command + ": '" + word +
                     "' is neither a run nor a checkpoint, and not a HuggingFace folder, which has "
-                    "a config.json",
+                    "a config.json" +
+                    advice_on_own_tensors(word),
                 ExitCode::no_such_run);
   }
   require_run_folder(globals.store, *run_, command);

@@ -151,6 +151,14 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
                     "write " + alternatives(paths));
 }
 
+// Of a column of ls: where a run has no tag or message its cell is an empty word.
+RunValues recorded(RunValues column) {
+  for (Cell& cell : column.cells)
+    if (const auto* word = std::get_if<std::string>(&cell.value); word && word->empty())
+      cell = Cell::none();
+  return column;
+}
+
 }  // namespace
 
 std::shared_ptr<const SourceFile> source_of(const std::string& option, const std::string& text) {
@@ -201,14 +209,6 @@ Setting setting_named(const Store& store, const Runs& runs, const std::string& n
   throw RecipeError(
       where, "no run has a setting '" + name + "'",
       !near.empty() ? near : "give settings (lr) or columns of ls (state, name, sweep)");
-}
-
-// Of a column of ls: where a run has no tag or message its cell is an empty word.
-RunValues recorded(RunValues column) {
-  for (Cell& cell : column.cells)
-    if (const auto* word = std::get_if<std::string>(&cell.value); word && word->empty())
-      cell = Cell::none();
-  return column;
 }
 
 RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,

@@ -23,24 +23,13 @@ bool is_deeper_than(const json& value, int levels) {
                      [&](const json& inner) { return is_deeper_than(inner, levels - 1); });
 }
 
-// Its place is in a record or field, and would be taken for one in the file.
-std::string problem_in(const std::string& what, const json::exception& error) {
-  std::string problem = to_valid_utf8(json_problem(error));
-  constexpr std::string_view kPlace = "parse error at ", kFirstLine = "line 1, ";
-  if (!problem.starts_with(kPlace)) return problem;
-  problem.insert(std::min(problem.find(':'), problem.size()), " of the " + what);
-  if (problem.compare(kPlace.size(), kFirstLine.size(), kFirstLine) == 0)
-    problem.erase(kPlace.size(), kFirstLine.size());
-  return problem;
-}
-
 // Why RecordFields finds none.
 Error no_record(std::string_view bytes) {
   try {
     if (parse_json<json>(bytes).is_object())  // its text ends there
       return Error("is not JSON: a zero byte follows its object");
   } catch (const json::exception& error) {
-    return Error("is not JSON: " + problem_in("record", error));
+    return Error("is not JSON: " + json_problem_in("record", error));
   }
   return Error("is not a JSON object");
 }
@@ -81,7 +70,7 @@ std::string text_by_parse(const RecordField& field) {
     value = parse_json<json>(field.value);
   } catch (const json::exception& error) {
     throw Error("has a value in its field '" + std::string(field.name) +
-                "' that cannot become text: " + problem_in("field", error));
+                "' that cannot become text: " + json_problem_in("field", error));
   }
   if (is_deeper_than(value, kMostLevels))
     throw Error("has arrays or objects nested more than " + std::to_string(kMostLevels) +

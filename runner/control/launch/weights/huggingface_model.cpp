@@ -18,6 +18,14 @@ bool is_huggingface_folder(const fs::path& folder) {
   return file_exists(folder / kConfigFile);
 }
 
+std::string advice_on_own_tensors(const fs::path& folder) {
+  if (is_huggingface_folder(folder) || !file_exists(folder / kExportedRecipe)) return "";
+  return "; transformers has no architecture for its model, so its tensors have exprun's names: "
+         "model.init_from = " +
+         toml_quoted(folder.string()) + " with the [model] of " +
+         (folder / kExportedRecipe).string() + " takes them";
+}
+
 std::map<std::string, std::string> model_keys_of(const fs::path& folder) {
   const auto file = folder / kConfigFile;
   Table model;

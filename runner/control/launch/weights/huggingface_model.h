@@ -15,6 +15,10 @@ namespace exprun {
 // Whether it is a folder with a config.json.
 bool is_huggingface_folder(const std::filesystem::path& folder);
 
+// "; transformers has no architecture for ..." of a folder that `exprun export` wrote without a
+// config.json, and how its weights are used; "" of any other.
+std::string advice_on_own_tensors(const std::filesystem::path& folder);
+
 // Keys of [model], and their values as TOML, init_from among them; "norm.eps" becomes norm = {eps =
 // ...}. Throws Error that names what exprun's model is not.
 std::map<std::string, std::string> model_keys_of(const std::filesystem::path& folder);

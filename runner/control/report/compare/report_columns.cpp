@@ -71,11 +71,13 @@ void mark_best(ComparedColumn& metric) {
     return number && std::isfinite(*number);
   };
   if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
-  for (const size_t place : metric.order(metric.goal == Goal::highest))
-    if (finite(metric.cells[place])) {
-      metric.cells[place].tone = Tone::best;
-      return;
-    }
+  std::optional<double> best;
+  for (const size_t place : metric.order(metric.goal == Goal::highest)) {
+    Cell& cell = metric.cells[place];
+    if (!finite(cell)) continue;
+    if (!best) best = cell.as_number();
+    if (cell.as_number() == best) cell.tone = Tone::best;
+  }
 }
 
 // "evaluation.val_loss.type" with "val_loss" in each run that has it tells no more than which runs

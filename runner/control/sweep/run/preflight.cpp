@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "control/launch/component_refusals.h"
+#include "control/launch/machine_problems.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
 #include "control/launch/weights/initial_weights.h"
@@ -125,6 +126,7 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
   const std::string usual = trials.empty() ? "" : components_of(trials.front()->resolved);
   const bool chooses = std::ranges::any_of(
       trials, [&](const Trial* trial) { return components_of(trial->resolved) != usual; });
+  const Hardware hardware = this_hardware();
   for (const Trial* trial : trials) {
     const ResolvedRecipe& recipe = trial->resolved;
     const DataGlance& data = glances.of(recipe);
@@ -132,14 +134,15 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
     const auto add = [&](const Diagnostics& more) {
       problems.insert(problems.end(), more.begin(), more.end());
     };
+    add(machine_problems(recipe, hardware));
     const bool has_new_inputs = inputs.insert(inputs_of(recipe)).second;
     if (has_new_inputs) {
       add(data.problems);
       add(evaluation_file_problems(recipe, data.dataset_info));
       add(initial_weights_problems(recipe, folder));
     }
-    if (!has_errors(problems) && (chooses || selects_parameters(recipe)) &&
-        built.size() < kMostBuilt && built.insert(components_of(recipe)).second)
+    if (!has_errors(problems) && (chooses || may_be_refused(recipe)) && built.size() < kMostBuilt &&
+        built.insert(components_of(recipe)).second)
       add(component_refusals(trial->text, data.dataset_info));
     if (has_new_inputs && !has_errors(problems) && has_weights_to_fit(recipe) &&
         asked.insert(model_of(recipe)).second)

@@ -139,12 +139,17 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
 
 std::vector<Parameter> freeze(const Section& optimizer, const std::vector<Parameter>& parameters) {
   const auto globs = optimizer.find<std::vector<std::string>>("frozen");
+  Diagnostics mistakes;
   for (const std::string& glob : globs.value_or(std::vector<std::string>()))
     if (std::none_of(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
           return glob_matches(glob, parameter.name);
         }))
-      throw optimizer.error("frozen", "no parameter matches '" + glob + "'",
-                            suggested_for(glob, parameters));
+      mistakes.push_back(optimizer
+                             .error("frozen", "no parameter matches '" + glob + "'",
+                                    suggested_for(glob, parameters))
+                             .diagnostics()
+                             .front());
+  if (!mistakes.empty()) throw RecipeError(std::move(mistakes));
   std::vector<Parameter> frozen;
   for (const Parameter& parameter : parameters) {
     if (globs && matches_any(*globs, parameter.name)) parameter.tensor.set_requires_grad(false);
