@@ -29,7 +29,7 @@ class Compare(ExprunTest):
         out = self.exprun("compare", first, second).out
         self.assertEqual(section(out, "setting"),
                          [["setting", first, second], ["optimizer.lr", "0.01 (tiny.toml:24)", "0.001 (override)"]])
-        self.assertIn("code, machine, libraries, data, environment and kernels: the same\n", out)
+        self.assertIn("\norigin, code, machine, libraries, data and environment: the same\n", out)
         results = {row[0]: row[1:] for row in section(out, "result")}
         self.assertEqual(results["state"], ["finished", "finished"])
         self.assertEqual(results["step"], ["40/40", "40/40"])
@@ -42,15 +42,44 @@ class Compare(ExprunTest):
         self.assertEqual(train[1:4], [second, "40", "2"])
         self.assertRegex(out, r"train/loss, val/loss by step|val/loss, train/loss by step")
 
+    def runs_with_kernels(self, *kernels):
+        """A run with each of these as its kernels.json, None for one without the file."""
+        for i, chosen in enumerate(kernels):
+            self.exprun("tiny.toml", "steps=2", *(["--new"] if i else []))
+            file = self.run_folder() / "kernels.json"
+            if chosen is None:
+                file.unlink()
+            else:
+                file.write_text(json.dumps(chosen))
+        return self.run_names()
+
+    def compared_kernels(self, *runs):
+        """The rows of differing circumstances, and what is said where there are none."""
+        rows = json.loads(self.exprun("compare", *runs, "--json").out)["circumstances"]
+        same = re.search(r"^origin, (.*): the same$", self.exprun("compare", *runs).out, re.M)
+        return [list(row.values()) for row in rows], same and same[1]
+
     def test_kernels_that_were_chosen_differently(self):
-        self.exprun("tiny.toml", "steps=2")
-        self.exprun("tiny.toml", "steps=2", "--new")
-        first, second = self.run_names()
-        for run, chosen in (first, "aten"), (second, "onednn"):
-            kernels = {"forward 4x16x16": chosen, "forward 8x16x16": "aten", f"forward of {run}": "aten"}
-            (self.folder / "runs" / run / "kernels.json").write_text(json.dumps(kernels))
-        compared = json.loads(self.exprun("compare", first, second, "--json").out)
-        self.assertEqual(compared["circumstances"], [{"name": "kernel.forward 4x16x16", first: "aten", second: "onednn"}])
+        common = {"forward 8x16x16": "aten"}
+        a, b, none, c = self.runs_with_kernels({"forward 4x16x16": "aten", "forward of a": "aten"} | common,
+                                               {"forward 4x16x16": "onednn", "forward of b": "aten"} | common, {}, common)
+        differs = "kernel.forward 4x16x16"
+        self.assertEqual(self.compared_kernels(a, b), ([[differs, "aten", "onednn"]], None))
+        self.assertEqual(self.compared_kernels(a, b, none), ([[differs, "aten", "onednn", None]], None))  # as a deterministic one
+        self.assertEqual(self.compared_kernels(none, c, b, a), ([[differs, None, None, "onednn", "aten"]], None))
+        self.assertEqual(self.compared_kernels(a, c), ([], "code, machine, libraries, data, environment and kernels"))
+
+    def test_kernels_that_are_not_known_are_not_the_same(self):
+        chosen = {"forward 4x16x16": "aten"}
+        a, b, none, unwritten, of_others = self.runs_with_kernels(chosen, chosen, {}, None, {"forward 8x16x16": "aten"})
+        known, unknown = (f"code, machine, libraries, data{words}" for words in (", environment and kernels", " and environment"))
+        self.assertEqual(self.compared_kernels(a, b), ([], known))
+        for other in none, unwritten, of_others:
+            self.assertEqual(self.compared_kernels(a, b, other), ([], unknown), other)
+        said = self.exprun("rerun", b).err  # a deterministic run, which chooses none
+        self.assertIn(f"{unknown} are those of {b}\n", said)
+        (self.folder / "runs" / a).rename(self.folder / "elsewhere")
+        self.assertEqual(self.compared_kernels(a, b), ([], unknown))
 
     def test_json_holds_the_same_as_the_store(self):
         self.exprun("tiny.toml", *EVALUATED)

@@ -604,7 +604,7 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml")
         said = self.exprun("rerun", "tiny").err
         self.assertEqual(len(self.names()), 2)
-        self.assertIn("code, machine, libraries, data, environment and kernels are those of tiny-", said)
+        self.assertIn("code, machine, libraries, data and environment are those of tiny-", said)
         self.assertRegex(said, r"train/loss: [\d.]+ at step 40, as before\n")
         self.assertRegex(self.exprun("rerun", "tiny", "lr=1e-5").err, r"different from tiny-\w+:\n(  .*\n)*  optimizer\.lr: 0\.01 -> 1e-5\n")
         said = self.exprun("rerun", "1", "steps=20").err  # the values of what both trained

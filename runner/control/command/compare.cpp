@@ -97,15 +97,15 @@ Words hints_of(const std::vector<RunRow>& runs, const ResultTable& circumstances
   return hints;
 }
 
-ResultTable circumstances_of(const Store& store, const std::vector<ReportedRun>& runs,
-                             const std::vector<RunRow>& rows) {
+ResultTable circumstances_table(const std::vector<ReportedRun>& runs,
+                                const Circumstances& circumstances) {
   std::vector<ComparedColumn> columns;
   if (auto forks = fork_column(runs)) {
     for (Cell& cell : forks->cells)
       if (cell.text.empty()) cell.text = "none";
     columns.push_back(std::move(*forks));
   }
-  for (const auto& [name, of_runs] : different_circumstances(store, rows)) {
+  for (const auto& [name, of_runs] : circumstances.different) {
     ComparedColumn column{{name, name}, {}};
     for (const auto& value : of_runs)
       column.cells.push_back(value ? Cell::word(*value) : Cell{{}, "none"});
@@ -172,6 +172,7 @@ ResultTable results_of(const Store& store, const std::vector<ReportedRun>& runs,
 
 struct Comparison {
   Parameters parameters;
+  std::string compared;  // of Circumstances
   ResultTable circumstances, results, partings;
   Words hints;  // what shows how the code differs
 };
@@ -195,9 +196,8 @@ std::string plain_text_of(const Comparison& compared) {
   };
   std::string text =
       section(compared.parameters.values, "settings: the same\n") + '\n' +
-      section(compared.circumstances,
-              "origin, code, machine, libraries, data, environment and kernels: the same\n") +
-      '\n' + section(compared.results, "");
+      section(compared.circumstances, "origin, " + compared.compared + ": the same\n") + '\n' +
+      section(compared.results, "");
   return text;
 }
 
@@ -262,11 +262,15 @@ void compare(const AskedComparison& asked, const Globals& globals) {
   for (const ReportedRun& run : runs) rows.push_back(run.run);
   const Criterion criterion = recorded_criterion(store, runs, asked.sweep);
   const auto all_series = asked_series(store, rows, asked.metrics, criterion);
-  ResultTable circumstances = circumstances_of(store, runs, rows);
+  Circumstances known = compared_circumstances(store, rows);
+  ResultTable circumstances = circumstances_table(runs, known);
   Words hints = hints_of(rows, circumstances);
   const Comparison compared{parameters_of(store, globals.store, runs, rows),
-                            std::move(circumstances), results_of(store, runs, rows, all_series),
-                            partings_of(rows, all_series), std::move(hints)};
+                            std::move(known.compared),
+                            std::move(circumstances),
+                            results_of(store, runs, rows, all_series),
+                            partings_of(rows, all_series),
+                            std::move(hints)};
   if (asked.json) return print(json_of(compared));
   if (asked.markdown) return print(markdown_of(compared));
   print(plain_text_of(compared));

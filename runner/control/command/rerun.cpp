@@ -26,14 +26,14 @@ void say(const std::string& title, const std::vector<std::string>& lines) {
 
 void say_differences(const Store& store, const RunRow& before, const RunRow& now) {
   std::vector<std::string> lines;
-  for (const auto& [name, values] : different_circumstances(store, {before, now}))
+  const Circumstances circumstances = compared_circumstances(store, {before, now});
+  for (const auto& [name, values] : circumstances.different)
     lines.push_back(name + ": " + values[0].value_or("none") + " -> " + values[1].value_or("none"));
   for (const auto& [path, was, is] :
        changed_parameters(store.parameters(before.id), store.parameters(now.id)))
     lines.push_back(path + ": " + set_or_not(was) + " -> " + set_or_not(is));
-  say(lines.empty()
-          ? "code, machine, libraries, data, environment and kernels are those of " + before.folder
-          : "different from " + before.folder + ":",
+  say(lines.empty() ? circumstances.compared + " are those of " + before.folder
+                    : "different from " + before.folder + ":",
       lines);
   say("results compared with " + before.folder + ":", result_differences(store, before, now));
 }

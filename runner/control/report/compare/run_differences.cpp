@@ -39,8 +39,8 @@ std::string described_changes(const std::string& diff) {
          hash_hex(diff).substr(0, 8) + ")";
 }
 
-// By what they compute and for which shapes; none of a deterministic run, and where its folder is
-// not here.
+// By what they compute and for which shapes. None of a run that chose none (run.deterministic, a
+// GPU) or made no step, and where its folder is not here.
 Details kernels_of(const Store& store, const RunRow& run) {
   Details kernels;
   const auto file = RunFolder{folder_of(store.file()) / run.folder}.kernels();
@@ -48,16 +48,22 @@ Details kernels_of(const Store& store, const RunRow& run) {
   return kernels;
 }
 
-// Those for shapes that all runs have: other kernels give results that differ in the last bits.
+bool share_a_shape(const std::vector<Details>& kernels) {
+  return std::ranges::any_of(kernels.front(), [&](const auto& first) {
+    return std::ranges::all_of(kernels,
+                               [&](const Details& each) { return each.contains(first.first); });
+  });
+}
+
+// Those for shapes that two runs chose differently: other kernels give results that differ in the
+// last bits. A shape that one run alone has tells nothing.
 void add_kernels(std::vector<Details>& details, const std::vector<Details>& kernels) {
-  for (const auto& [shape, first] : kernels.front()) {
-    const auto of_shape = [&shape = shape](const Details& each) { return each.find(shape); };
-    const bool have_all = std::ranges::all_of(
-        kernels, [&](const Details& each) { return of_shape(each) != each.end(); });
-    if (!have_all) continue;
-    for (size_t i = 0; i < kernels.size(); ++i)
-      details[i]["kernel." + shape] = of_shape(kernels[i])->second;
-  }
+  std::map<std::string, std::set<std::string>> chosen;  // for each shape
+  for (const Details& each : kernels)
+    for (const auto& [shape, kernel] : each) chosen[shape].insert(kernel);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    for (const auto& [shape, kernel] : kernels[i])
+      if (chosen[shape].size() > 1) details[i]["kernel." + shape] = kernel;
 }
 
 Details details_of(const Store& store, const RunRow& run) {
@@ -129,15 +135,16 @@ std::vector<DifferentValue> different_parameters(const Store& store,
   return what_differs(details);
 }
 
-std::vector<DifferentValue> different_circumstances(const Store& store,
-                                                    const std::vector<RunRow>& runs) {
+Circumstances compared_circumstances(const Store& store, const std::vector<RunRow>& runs) {
   std::vector<Details> details, kernels;
   for (const RunRow& run : runs) {
     details.push_back(details_of(store, run));
     kernels.push_back(kernels_of(store, run));
   }
   add_kernels(details, kernels);
-  return what_differs(details);
+  return {share_a_shape(kernels) ? "code, machine, libraries, data, environment and kernels"
+                                 : "code, machine, libraries, data and environment",
+          what_differs(details)};
 }
 
 std::vector<std::string> result_differences(const Store& store, const RunRow& before,
