@@ -93,14 +93,15 @@ std::optional<Store> store_if_any(const StoreFolder& folder) {
   return open_store(folder);
 }
 
-Forecast forecast_of(const SweepPlan& plan, const Store* store, const SweepOptions& options) {
-  return forecast(store, plan, options.retry_failed, options.jobs, slot_machine());
+Forecast forecast_of(const SweepPlan& plan, const Store* store, const StoreFolder& folder,
+                     const SweepOptions& options) {
+  return forecast(store, folder, plan, options.retry_failed, options.jobs, slot_machine());
 }
 
 Forecast forecast_of(const SweepPlan& plan, const StoreFolder& folder,
                      const SweepOptions& options) {
   const std::optional<Store> store = store_if_any(folder);
-  return forecast_of(plan, store ? &*store : nullptr, options);
+  return forecast_of(plan, store ? &*store : nullptr, folder, options);
 }
 
 // Another machine may have what this one lacks.
@@ -167,7 +168,7 @@ int run_all(const SweepPlan& plan, const Globals& globals, const SweepOptions& o
             const std::string& recipe, DatasetGlances& glances, bool yes) {
   outlive_readers();
   Store store = open_store_to_write(globals.store);
-  const Forecast ahead = forecast_of(plan, &store, options);
+  const Forecast ahead = forecast_of(plan, &store, globals.store, options);
   log_info(forecast_text(plan, ahead));
   if (!yes) require_consent(ahead);
   require_startable(ahead.to_begin, globals.store, glances);

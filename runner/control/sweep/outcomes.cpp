@@ -6,6 +6,7 @@
 
 #include "base/format_units.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 
 namespace exprun {
 namespace {
@@ -24,16 +25,16 @@ std::optional<Score> score_of(const SeriesRow& series, Summary summary) {
 }  // namespace
 
 // A fork of another run with the same recipe is no trial: it did not begin where trials begin.
-std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
+std::vector<RunRow> runs_of(const Store& store, const StoreFolder& folder, const Trial& trial) {
   auto runs =
       store.runs(trial.resolved.section("run").get<std::string>("name"), trial.resolved.hash());
   std::erase_if(runs, [](const RunRow& run) { return !run.origin.empty(); });
-  runs = meant_first(store, std::move(runs), [&] { return trial.data_fingerprint; });
+  runs = meant_first(folder, std::move(runs), [&] { return trial.data_fingerprint; });
   if (runs.empty()) return runs;
   const std::string data = runs.front().data_fingerprint;
-  const bool is_here = has_folder(store, runs.front());
+  const bool is_here = has_folder(folder, runs.front().folder);
   const auto others = std::ranges::stable_partition(runs, [&](const RunRow& run) {
-    return run.data_fingerprint == data && has_folder(store, run) == is_here;
+    return run.data_fingerprint == data && has_folder(folder, run.folder) == is_here;
   });
   const auto unfinished =
       std::stable_partition(runs.begin(), others.begin(),
@@ -43,7 +44,7 @@ std::vector<RunRow> runs_of(const Store& store, const Trial& trial) {
 }
 
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial) {
-  std::vector<RunRow> runs = runs_of(store, trial);
+  std::vector<RunRow> runs = runs_of(store, folder, trial);
   for (RunRow& run : runs) run = observed(store, folder, std::move(run));
   return which_run(runs, false);
 }

@@ -12,7 +12,7 @@ namespace exprun {
 // The runs of a trial's recipe as the store has them, the trial's first: of those on the data of
 // the one that is meant_first() the first that finished, whatever was begun later with the same
 // recipe; where none has finished, the newest.
-std::vector<RunRow> runs_of(const Store& store, const Trial& trial);
+std::vector<RunRow> runs_of(const Store& store, const StoreFolder& folder, const Trial& trial);
 
 // What a trial's recipe has come to so far; nothing is changed.
 WhichRun standing(const Store& store, const StoreFolder& folder, const Trial& trial);

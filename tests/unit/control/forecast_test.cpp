@@ -62,6 +62,8 @@ struct StoreOfRuns {
     return id;
   }
 
+  StoreFolder place() const { return {folder.path(), folder.path()}; }
+
   TemporaryFolder folder;
   Store store{folder.path() / "exprun.db", Store::Access::read_write};
   int count = 0;
@@ -71,7 +73,7 @@ struct StoreOfRuns {
 
 TEST_CASE("sweep forecast: without an earlier run there is no time") {
   const SweepPlan plan = plan_of_axes({"lr=1,2,3"});
-  const Forecast ahead = forecast(nullptr, plan, false, 2, cores(8));
+  const Forecast ahead = forecast(nullptr, {}, plan, false, 2, cores(8));
   CHECK(ahead.to_run == 3);
   CHECK(ahead.to_begin.size() == 3);
   CHECK(!ahead.seconds);
@@ -100,7 +102,7 @@ TEST_CASE("sweep forecast: the fastest run with the same model and batch tells t
     CHECK(!speed->other_seconds);
   }
 
-  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
+  const Forecast ahead = forecast(&runs.store, runs.place(), plan, false, 1, cores(8));
   CHECK(ahead.to_run == 2);
   CHECK(ahead.ended.at(RunState::finished) == 1);
   CHECK(*ahead.seconds == 100);  // two trials of 100 steps
@@ -116,7 +118,7 @@ TEST_CASE("sweep forecast: a trial of unknown speed takes as long for a token as
   const SweepPlan plan = plan_of_axes({"lr=1,2", "sequences=8,512"});
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
-  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
+  const Forecast ahead = forecast(&runs.store, runs.place(), plan, false, 1, cores(8));
   CHECK(ahead.to_run == 3);
   CHECK(*ahead.seconds == 50 + 2 * 64 * 50);  // two of them have 64 times as large a batch
 }
@@ -136,7 +138,7 @@ TEST_CASE("sweep forecast: a single trial runs after no other") {
   const SweepPlan plan = plan_of_axes({"lr=1,2"});
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::finished, 100, {2});
-  CHECK(forecast_text(plan, forecast(&runs.store, plan, false, 1, cores(8))) ==
+  CHECK(forecast_text(plan, forecast(&runs.store, runs.place(), plan, false, 1, cores(8))) ==
         "sweep of 2 trials, 1 of them still to run, about 50 s");
 }
 
@@ -149,19 +151,20 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
     runs.store.record_checkpoint({interrupted, step, 1, 0, 0, ""});
   runs.add(plan.trials[2], RunState::failed, 90, {1});
 
-  const Forecast alone = forecast(&runs.store, plan, false, 1, cores(8));
+  const Forecast alone = forecast(&runs.store, runs.place(), plan, false, 1, cores(8));
   CHECK(alone.to_run == 3);
   CHECK(alone.to_begin.size() == 2);
   CHECK(*alone.seconds == 50 + 50 + 20);
-  const Forecast two = forecast(&runs.store, plan, false, 2, cores(8));
+  const Forecast two = forecast(&runs.store, runs.place(), plan, false, 2, cores(8));
   CHECK(*two.seconds == 50 + 20);
   CHECK(forecast_text(plan, two) ==
         "sweep of 5 trials, 3 of them still to run (1 finished, 1 failed), about 1 min 10 s if run "
         "2 at a "
         "time; --retry-failed starts again those that failed");
-  CHECK(*forecast(&runs.store, plan, false, 8, cores(8)).seconds == 50);  // no trial is shorter
-  CHECK(*forecast(&runs.store, plan, false, 8, cores(1)).seconds == *alone.seconds);
-  CHECK(*forecast(&runs.store, plan, true, 1, cores(8)).seconds == 50 + 50 + 50 + 20);
+  CHECK(*forecast(&runs.store, runs.place(), plan, false, 8, cores(8)).seconds ==
+        50);  // no trial is shorter
+  CHECK(*forecast(&runs.store, runs.place(), plan, false, 8, cores(1)).seconds == *alone.seconds);
+  CHECK(*forecast(&runs.store, runs.place(), plan, true, 1, cores(8)).seconds == 50 + 50 + 50 + 20);
 }
 
 TEST_CASE("sweep forecast: only so many trials run at a time as have cores for their ranks") {
@@ -172,7 +175,7 @@ TEST_CASE("sweep forecast: only so many trials run at a time as have cores for t
     const SweepPlan plan = plan_of_axes(axes);
     StoreOfRuns runs;
     runs.add(plan.trials[0], RunState::finished, 100, {2});
-    return forecast(&runs.store, plan, false, jobs, machine).seconds;
+    return forecast(&runs.store, runs.place(), plan, false, jobs, machine).seconds;
   };
   CHECK(seconds({}, 4, cores(4)) == 50);
   CHECK(seconds({"world_size=2"}, 4, cores(4)) == 100);
@@ -194,7 +197,7 @@ TEST_CASE("sweep forecast: a run that was killed goes on from its newest checkpo
   const int64_t killed = runs.add(plan.trials[1], RunState::killed, 60, {1});
   runs.store.record_checkpoint({killed, 40, 1, 0, 0, "step_00000040"});
   runs.add(plan.trials[2], RunState::crashed, 60, {1});
-  CHECK(*forecast(&runs.store, plan, false, 1, cores(8)).seconds == 30 + 50);
+  CHECK(*forecast(&runs.store, runs.place(), plan, false, 1, cores(8)).seconds == 30 + 50);
 }
 
 TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for some") {
@@ -202,7 +205,7 @@ TEST_CASE("sweep forecast: of trials of very many speeds the store is asked for 
   StoreOfRuns runs;
   runs.add(plan.trials[0], RunState::interrupted, 100, {2});
   runs.add(plan.trials[39], RunState::interrupted, 100, {1});
-  const Forecast ahead = forecast(&runs.store, plan, false, 1, cores(8));
+  const Forecast ahead = forecast(&runs.store, runs.place(), plan, false, 1, cores(8));
   CHECK(ahead.to_run == 40);
   CHECK(*ahead.seconds == 40 * 50);
 }

@@ -62,7 +62,7 @@ TEST_CASE("which run: the newest run decides") {
 TEST_CASE(
     "which run: those on the data that the recipe names now come first, of those with a folder") {
   const TemporaryFolder folder;
-  const Store store(folder.path() / "exprun.db", Store::Access::read_write);
+  const StoreFolder store{folder.path(), folder.path()};
   const auto on = [&](int64_t id, const std::string& data, bool is_here = true) {
     RunRow run = row(id, RunState::finished);
     run.data_fingerprint = data;
@@ -78,6 +78,7 @@ TEST_CASE(
     return ids;
   };
   using Ids = std::vector<int64_t>;
+  folder.write("tiny-5", "a file is no folder of a run");
   const std::vector<RunRow> runs{on(5, "a", false), on(4, "b"), on(3, "a"), on(2, "b"), on(1, "a")};
   CHECK(order(runs, "a") == Ids{3, 1, 4, 2, 5});
   CHECK(order(runs, "b") == Ids{4, 2, 3, 1, 5});

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/files/file.h"
 #include "control/data/prepare.h"
 #include "control/launch/launch.h"
 #include "control/launch/run/observed_run.h"
+#include "control/launch/run/present_folder.h"
 
 namespace exprun {
 namespace {
@@ -49,7 +49,7 @@ std::vector<RunRow> reconciled_runs(Store& store, const StoreFolder& folder,
   const std::string origin = request.origin ? to_json(*request.origin) : "";
   std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = reconciled(store, run);
-  return meant_first(store, std::move(runs), [&] {
+  return meant_first(folder, std::move(runs), [&] {
     return data ? data : glance_at_data(request.resolved, folder.data()).fingerprint;
   });
 }
@@ -97,7 +97,7 @@ std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
                          request, data);
 }
 
-std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
+std::vector<RunRow> meant_first(const StoreFolder& folder, std::vector<RunRow> runs,
                                 const KnownFingerprint& data) {
   const bool differ = std::ranges::any_of(runs, [&](const RunRow& run) {
     return run.data_fingerprint != runs.front().data_fingerprint;
@@ -105,12 +105,9 @@ std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
   if (const auto now = differ ? data() : std::nullopt)
     std::ranges::stable_partition(runs,
                                   [&](const RunRow& run) { return run.data_fingerprint == *now; });
-  std::ranges::stable_partition(runs, [&](const RunRow& run) { return has_folder(store, run); });
+  std::ranges::stable_partition(runs,
+                                [&](const RunRow& run) { return has_folder(folder, run.folder); });
   return runs;
-}
-
-bool has_folder(const Store& store, const RunRow& run) {
-  return path_exists(folder_of(store.file()) / run.folder);
 }
 
 }  // namespace exprun

@@ -53,16 +53,13 @@ std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
                                const LaunchRequest& request,
                                const std::optional<std::string>& data = std::nullopt);
 
-// Whether the run's folder is in the store: it may have been deleted, or be that of a merged run.
-bool has_folder(const Store& store, const RunRow& run);
-
 // The fingerprint of the data that a recipe names now, as far as it is known.
 using KnownFingerprint = std::function<std::optional<std::string>()>;
 
 // Runs of one recipe, given newest first, the one that it means first: those that were trained on
 // the data that it names now before others, and all of them before those without has_folder().
 // `data` is asked only where the runs differ in theirs.
-std::vector<RunRow> meant_first(const Store& store, std::vector<RunRow> runs,
+std::vector<RunRow> meant_first(const StoreFolder& folder, std::vector<RunRow> runs,
                                 const KnownFingerprint& data);
 
 }  // namespace exprun

@@ -145,15 +145,15 @@ std::optional<double> time_of_all(const std::vector<TrialAhead>& trials, size_t 
 
 }  // namespace
 
-Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
-                  const SlotMachine& machine) {
+Forecast forecast(const Store* store, const StoreFolder& folder, const SweepPlan& plan,
+                  bool retry_failed, size_t jobs, const SlotMachine& machine) {
   Forecast result;
   result.jobs = jobs;
   std::optional<Speeds> speeds;
   if (store) speeds.emplace(*store);
   std::vector<TrialAhead> ahead;
   for (const Trial& trial : plan.trials) {
-    const WhichRun which = store ? which_run(runs_of(*store, trial), false) : WhichRun{};
+    const WhichRun which = store ? which_run(runs_of(*store, folder, trial), false) : WhichRun{};
     const bool is_running = which.run && which.run->state == RunState::running;
     if (which.run && !is_running && !may_start(which, retry_failed)) {
       ++result.ended[which.run->state];

@@ -28,8 +28,8 @@ struct Forecast {
 };
 
 // Without a store no trial has begun.
-Forecast forecast(const Store* store, const SweepPlan& plan, bool retry_failed, size_t jobs,
-                  const SlotMachine& machine);
+Forecast forecast(const Store* store, const StoreFolder& folder, const SweepPlan& plan,
+                  bool retry_failed, size_t jobs, const SlotMachine& machine);
 
 // "sweep of 24 trials (3 seeds), 20 of them still to run (3 finished, 1 pruned), about 12 min if
 // run one after another", "..., about 6 min if run 2 at a time"
