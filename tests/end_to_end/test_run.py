@@ -163,6 +163,28 @@ class Run(ExprunTest):
         self.assertEqual(shown.err, "exprun: nothing to do: this recipe has been run; --new runs it again\n")
         self.assertIn(f"exprun: new run; differs from {first}: run.steps: 3 (was 2)\n", self.exprun("tiny.toml", "steps=3").err)
 
+    def test_the_run_on_the_data_is_meant_though_none_is_prepared(self):
+        nothing_to_do = "exprun: nothing to do: this recipe has been run; --new runs it again\n"
+        small = (self.folder / "text.txt").read_text()
+        large = small * (1 + (17 << 20) // len(small))
+        for words, text in (["steps=2"], small), (["steps=3", "tokenizer=byte", "evaluation.val_loss.tokens=64"], large):
+            with self.subTest(bytes=len(text)):
+                shutil.rmtree(self.folder / "runs", ignore_errors=True)
+                self.write("text.txt", text)
+                self.exprun("tiny.toml", *words)
+                first = self.run_folder().name
+                self.write("text.txt", text + "changed")
+                self.exprun("tiny.toml", *words, "--new")
+                self.write("text.txt", text)
+                shutil.rmtree(self.folder / "runs/data")
+                shown = self.exprun("tiny.toml", *words)
+                self.assertTrue(shown.out.startswith(f"{first}: finished\n"), shown.out)
+                self.assertEqual(shown.err, nothing_to_do)
+        (self.folder / "text.txt").unlink()
+        self.assertIn("warning: the data that the recipe names cannot be read, so nothing tells whether this run was trained on it, and other "
+                      "runs of the same recipe were trained on other data; `exprun data prepare RECIPE` says what is missing\n",
+                      self.exprun("tiny.toml", *words).err)
+
     def test_a_newer_run_on_other_data_is_not_meant_however_it_ended(self):
         text = (self.folder / "text.txt").read_text()
         self.exprun("tiny.toml", "steps=2")
@@ -181,7 +203,7 @@ class Run(ExprunTest):
         self.assertIn("the data that the recipe names is not what this run was trained on", self.exprun("tiny.toml", "steps=2").err)
 
     def test_data_whose_preparation_tells_that_they_were_brought_back(self):
-        """Of token shards no hash is known before."""
+        """Of token shards, which nothing prepares."""
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "first")
         self.write("text.txt", (self.folder / "text.txt").read_text()[::-1])
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=byte", "--out", "second")

@@ -167,14 +167,23 @@ class Sweep(SweepCrashes):
     def test_the_trial_is_the_run_on_the_data_that_the_recipe_means(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
         self.exprun(*line)
-        self.write("text.txt", (self.folder / "text.txt").read_text().replace("little", "LITTLE"))
+        text = (self.folder / "text.txt").read_text()
+        self.write("text.txt", text.replace("little", "LITTLE"))
         for lr in "1e-3", "2e-3":
             self.exprun("tiny.toml", "steps=2", f"lr={lr}", "--new")
         self.exprun(*line)
         self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(3,), (4,)])
-        shutil.rmtree(self.folder / "runs/data")  # nothing tells at once what the data are
-        self.exprun(*line)
-        self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(3,), (4,)])
+        for content, runs in (text.replace("little", "LITTLE"), [(3,), (4,)]), (text, [(1,), (2,)]):
+            self.write("text.txt", content)
+            shutil.rmtree(self.folder / "runs/data", ignore_errors=True)  # nothing is prepared
+            self.assertNotIn("warning", self.exprun(*line).err)
+            self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), runs)
+        self.write("text.txt", text[::-1])
+        self.assertIn("the data that the recipe names is not what 2 trials were trained on (", self.exprun(*line).err)
+        (self.folder / "text.txt").unlink()
+        self.assertRegex(self.exprun(*line).err, r"warning: the data that the recipe names cannot be read, so nothing tells whether 2 "
+                         r"trials were trained on it \(tiny-\w+, tiny-\w+\), and other runs of the same recipe were trained on other data; "
+                         r"`exprun data prepare RECIPE` says what is missing\n")
 
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",

@@ -79,7 +79,18 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
-  if (has_other_data(glance_at_data(resolved, folder.data()), run, folder))
+  auto same = store.runs(run.name, run.recipe_hash);
+  std::erase_if(same, [&](const RunRow& other) { return other.origin != run.origin; });
+  const bool differ = differ_in_data(same);
+  const auto data =
+      data_fingerprint(resolved, folder.data(), differ ? Reading::all : Reading::little);
+  if (!data && differ)
+    log_warning(
+        std::string("the data that the recipe names cannot be read, so nothing tells whether this "
+                    "run was trained on it, and other runs of the same recipe were trained on "
+                    "other data; ") +
+        kDataPrepareTells);
+  if (has_other_data(data, run))
     log_warning(
         "the data that the recipe names is not what this run was trained on; --new trains on it");
   log_info(run.recipe_hash == resolved.hash()

@@ -142,19 +142,19 @@ GlanceAtData what_data_tell(DatasetGlances& glances) {
   return [&glances](const Resolution& resolution) {
     DataGlance glance;
     if (!resolution.is_valid("dataset")) return glance;
-    const DataGlance& seen = glances.of(resolution.recipe);
-    glance.dataset_info = seen.dataset_info;
-    glance.fingerprint = seen.fingerprint;
+    glance.dataset_info = glances.of(resolution.recipe).dataset_info;
     return glance;
   };
 }
 
 // A trial that goes on with other data would fail, and what has ended tells nothing of these.
-void look_for_other_data(const SweepPlan& plan, const StoreFolder& folder,
-                         const SweepOptions& options, DatasetGlances& glances, bool dry_run) {
+void look_for_other_data(SweepPlan& plan, const StoreFolder& folder, const SweepOptions& options,
+                         DatasetGlances& glances, bool dry_run) {
   const std::optional<Store> store = store_if_any(folder);
   if (!store) return;
-  const OtherData other = other_data(*store, folder, plan, options.retry_failed, glances);
+  identify_data(plan, *store, folder, glances);
+  const OtherData other = other_data(*store, folder, plan, options.retry_failed);
+  if (!other.unknown.empty()) log_warning(other.unknown);
   if (other.keeps_from_going_on && !dry_run) throw Error("sweep: " + other.text);
   if (!other.text.empty()) log_warning(other.text);
 }

@@ -130,6 +130,12 @@ Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& l
   return warnings;
 }
 
+// "" where it is not.
+std::string written_at(const ResolvedRecipe& recipe, std::string_view path) {
+  const Value* value = recipe.find(path);
+  return value ? toml_text(*value) : "";
+}
+
 template <class Look>
 void collect(Diagnostics& problems, const Value& where, Look look) try {
   look();
@@ -183,6 +189,17 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
   return glance;
 }
 
+std::optional<std::string> data_fingerprint(const ResolvedRecipe& recipe,
+                                            const std::filesystem::path& data_folder,
+                                            Reading reading, const std::string& libtorch) try {
+  if (!is_raw(recipe)) return prepare_shards(recipe, libtorch).fingerprint;
+  return fingerprint_of_text(recipe.section("dataset"), dataset_table(recipe), data_folder, reading,
+                             libtorch);
+} catch (const std::runtime_error& error) {  // Error, RecipeError
+  log(LogLevel::debug, error.what());
+  return std::nullopt;
+}
+
 Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const auto is_path = [](const Value& value) {
     return !value.is_invalid && value.as<std::string>() != nullptr;
@@ -214,13 +231,21 @@ std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
 }
 
 const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
-  const Value* table = recipe.find("dataset");
-  const Value* size = recipe.find("model.vocab_size");
   const std::string dataset =
-      (table ? toml_text(*table) : "") + '\n' + (size ? toml_text(*size) : "");
+      written_at(recipe, "dataset") + '\n' + written_at(recipe, "model.vocab_size");
   const auto known = seen_.find(dataset);
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
+}
+
+const std::optional<std::string>& DatasetGlances::fingerprint_of(const ResolvedRecipe& recipe,
+                                                                 Reading reading) {
+  const std::string dataset =
+      (reading == Reading::all ? "all of " : "a little of ") + written_at(recipe, "dataset");
+  const auto known = fingerprints_.find(dataset);
+  if (known != fingerprints_.end()) return known->second;
+  return fingerprints_.emplace(dataset, data_fingerprint(recipe, data_folder_, reading))
+      .first->second;
 }
 
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,

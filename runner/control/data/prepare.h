@@ -9,6 +9,7 @@
 
 #include "base/dataset_info.h"
 #include "base/diagnostic.h"
+#include "control/data/prepare_text.h"
 #include "recipe/paths.h"
 #include "recipe/resolved.h"
 #include "text/prepared_data.h"
@@ -40,6 +41,14 @@ struct DataGlance {
 DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::path& data_folder,
                           const std::string& libtorch = libtorch_folder());
 
+// The fingerprint of what prepare_data would give. Nothing where sources are missing or cannot be
+// read; with Reading::little, where large texts would have to be read for it, which may take
+// minutes, once: they are known until they change.
+std::optional<std::string> data_fingerprint(const ResolvedRecipe& recipe,
+                                            const std::filesystem::path& data_folder,
+                                            Reading reading,
+                                            const std::string& libtorch = libtorch_folder());
+
 // Says the warnings of a glance, as prepare_data does at its start.
 void warn_of_sources(const Diagnostics& doubts);
 
@@ -56,7 +65,7 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe,
 std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
                                                 const std::string& libtorch = libtorch_folder());
 
-// glance_at_data for many recipes: each dataset is looked at once.
+// What is known of the data of many recipes: each dataset is looked at once.
 class DatasetGlances {
  public:
   explicit DatasetGlances(std::filesystem::path data_folder)
@@ -64,9 +73,13 @@ class DatasetGlances {
 
   const DataGlance& of(const ResolvedRecipe& recipe);
 
+  // data_fingerprint().
+  const std::optional<std::string>& fingerprint_of(const ResolvedRecipe& recipe, Reading reading);
+
  private:
   std::filesystem::path data_folder_;
   std::map<std::string, DataGlance> seen_;  // by [dataset] and the vocabulary of the model
+  std::map<std::string, std::optional<std::string>> fingerprints_;  // by how and [dataset]
 };
 
 // The files that evaluations read and that are not here, and texts with a character that a char

@@ -88,6 +88,15 @@ class Preparation {
                                : in_output_directory(output_directory(how_.folder));
   }
 
+  std::optional<std::string> fingerprint(const fs::path& data_folder, Reading reading) {
+    const KnownSources known(data_folder, inputs_);
+    if (const auto before = known.fingerprint()) return before;
+    if (inputs_.source_bytes() <= kLookedThrough) return fingerprint();
+    if (reading == Reading::little) return std::nullopt;
+    known.remember(fingerprint());
+    return fingerprint();
+  }
+
   TextGlance glance(const fs::path& data_folder) {
     refuse_empty_files();
     if (auto data = known_data(data_folder)) {
@@ -431,6 +440,14 @@ TextGlance glance_at_text(const Section& dataset, const Table& table, const fs::
   PrepareOptions options;
   options.libtorch = libtorch;
   return Preparation(dataset, table, options).glance(data_folder);
+}
+
+std::optional<std::string> fingerprint_of_text(const Section& dataset, const Table& table,
+                                               const fs::path& data_folder, Reading reading,
+                                               const std::string& libtorch) {
+  PrepareOptions options;
+  options.libtorch = libtorch;
+  return Preparation(dataset, table, options).fingerprint(data_folder, reading);
 }
 
 }  // namespace exprun

@@ -38,4 +38,13 @@ struct TextGlance {
 TextGlance glance_at_text(const Section& dataset, const Table& table,
                           const std::filesystem::path& data_folder, const std::string& libtorch);
 
+// How much is read to know what data are.
+enum class Reading { little, all };
+
+// Of what prepare_text would give; nothing where large texts that are not known yet would have to
+// be read for it. Having read them, it leaves word in `data_folder`. Throws RecipeError, Error.
+std::optional<std::string> fingerprint_of_text(const Section& dataset, const Table& table,
+                                               const std::filesystem::path& data_folder,
+                                               Reading reading, const std::string& libtorch);
+
 }  // namespace exprun

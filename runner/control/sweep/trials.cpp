@@ -350,7 +350,6 @@ class Survey {
     Resolution resolution;
     Diagnostics said;
     DatasetInfo data = {};
-    std::optional<std::string> data_fingerprint = {};
   };
 
   ResolvedPoint resolved_point(const Resolver& resolver, const SweepPoint& point) const {
@@ -367,7 +366,6 @@ class Survey {
       if (data.dataset_info != first_data_)
         result.resolution = resolver(result.text.overrides, data.dataset_info);
       result.data = std::move(data.dataset_info);
-      result.data_fingerprint = std::move(data.fingerprint);
       result.said = std::move(data.problems);
     }
     const Diagnostics& more = result.resolution.diagnostics;
@@ -437,8 +435,7 @@ class Survey {
     }
     const auto number = static_cast<int64_t>(found_.plan.trials.size()) + 1;
     found_.plan.trials.push_back({number, changes_of(point), point, std::move(result.text),
-                                  std::move(resolved), values.every,
-                                  std::move(result.data_fingerprint)});
+                                  std::move(resolved), values.every});
   }
 
   RecipeText recipe_;  // without its [sweep]

@@ -23,7 +23,7 @@ struct Trial {
   RecipeText text;
   ResolvedRecipe resolved;
   int64_t every = 0;  // how often it records the metric, in steps; 0 where that is not known
-  std::optional<std::string> data_fingerprint = {};  // as that of DataGlance
+  std::optional<std::string> data_fingerprint = {};  // where identify_data() found it
 };
 
 struct SweepPlan {

@@ -137,6 +137,26 @@ TEST_CASE("data: a second call does nothing, a changed source or option is other
   CHECK(changed.fingerprint != first.fingerprint);
 }
 
+TEST_CASE(
+    "data: which they are is known before they are prepared, of large texts having read them") {
+  const TemporaryFolder folder;
+  const fs::path store = folder.path() / "data";
+  const auto shards = recipe_with("type = \"token_shards\"\ntrain = \"" +
+                                  sparse_shard(folder, "train.bin", 20).string() + "\"\n");
+  const auto small = text_recipe(folder.write("a.txt", std::string(100, 'a')));
+  const auto large = text_recipe(folder.write("b.txt", std::string(17 << 20, 'b')));
+  CHECK_FALSE(data_fingerprint(large, store, Reading::little, ""));
+  for (const auto* recipe : {&shards, &small, &large}) {
+    const auto before = data_fingerprint(*recipe, store, Reading::all, "");
+    if (recipe != &large) CHECK(data_fingerprint(*recipe, store, Reading::little, "") == before);
+    CHECK(prepare_data(*recipe, store, "").fingerprint == before);
+    CHECK(data_fingerprint(*recipe, store, Reading::all, "") == before);
+  }
+  for (const char* file : {"train.bin", "a.txt", "b.txt"}) fs::remove(folder.path() / file);
+  for (const auto* recipe : {&shards, &small, &large})
+    CHECK_FALSE(data_fingerprint(*recipe, store, Reading::all, ""));
+}
+
 TEST_CASE("data: what was damaged or left by a killed process is made again") {
   const TemporaryFolder folder;
   const auto recipe = text_recipe(folder.write("a.txt", std::string(100, 'a')));

@@ -253,10 +253,14 @@ std::string changed_data(const PreparedData& now, const RunRow& run, const RunFo
          "), or this version of exprun prepares it differently; bring the old data back";
 }
 
-bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder) {
-  if (has_errors(now.problems)) return false;  // they are not here
-  if (!now.fingerprint || *now.fingerprint == run.data_fingerprint) return false;
-  return !now.fingerprint->empty() || path_exists(folder.data() / run.data_fingerprint);
+bool has_other_data(const std::optional<std::string>& now, const RunRow& run) {
+  return now && *now != run.data_fingerprint;
+}
+
+bool differ_in_data(const std::vector<RunRow>& runs) {
+  return std::ranges::any_of(runs, [&](const RunRow& run) {
+    return run.data_fingerprint != runs.front().data_fingerprint;
+  });
 }
 
 }  // namespace exprun

@@ -68,8 +68,16 @@ bool outlives_its_text(const PreparedData& now, const RunFolder& folder);
 // or this version of exprun prepares it differently; bring the old data back".
 std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder);
 
-// Whether what a recipe names `now` is known not to be what the run was trained on: it makes other
-// data, or none that is prepared, although that of the run is still there.
-bool has_other_data(const DataGlance& now, const RunRow& run, const StoreFolder& folder);
+// Whether what a recipe names, by its data_fingerprint() `now`, is known not to be what the run was
+// trained on.
+bool has_other_data(const std::optional<std::string>& now, const RunRow& run);
+
+// Whether they were not all trained on the same data: only data_fingerprint() tells then which of
+// them a recipe means.
+bool differ_in_data(const std::vector<RunRow>& runs);
+
+// Said to the user where there is none.
+inline constexpr const char* kDataPrepareTells =
+    "`exprun data prepare RECIPE` says what is missing";
 
 }  // namespace exprun

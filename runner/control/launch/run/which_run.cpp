@@ -7,6 +7,7 @@
 #include "control/launch/launch.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/run_data.h"
 
 namespace exprun {
 namespace {
@@ -50,7 +51,7 @@ std::vector<RunRow> reconciled_runs(Store& store, const StoreFolder& folder,
   std::erase_if(runs, [&](const RunRow& run) { return run.origin != origin; });
   for (RunRow& run : runs) run = reconciled(store, run);
   return meant_first(folder, std::move(runs), [&] {
-    return data ? data : glance_at_data(request.resolved, folder.data()).fingerprint;
+    return data ? data : data_fingerprint(request.resolved, folder.data(), Reading::all);
   });
 }
 
@@ -99,10 +100,7 @@ std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
 
 std::vector<RunRow> meant_first(const StoreFolder& folder, std::vector<RunRow> runs,
                                 const KnownFingerprint& data) {
-  const bool differ = std::ranges::any_of(runs, [&](const RunRow& run) {
-    return run.data_fingerprint != runs.front().data_fingerprint;
-  });
-  if (const auto now = differ ? data() : std::nullopt)
+  if (const auto now = differ_in_data(runs) ? data() : std::nullopt)
     std::ranges::stable_partition(runs,
                                   [&](const RunRow& run) { return run.data_fingerprint == *now; });
   std::ranges::stable_partition(runs,

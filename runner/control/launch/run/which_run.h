@@ -53,7 +53,7 @@ std::vector<RunRow> runs_meant(Store& store, const StoreFolder& folder,
                                const LaunchRequest& request,
                                const std::optional<std::string>& data = std::nullopt);
 
-// The fingerprint of the data that a recipe names now, as far as it is known.
+// data_fingerprint() of a recipe, whatever there is to read for it.
 using KnownFingerprint = std::function<std::optional<std::string>()>;
 
 // Runs of one recipe, given newest first, the one that it means first: those that were trained on

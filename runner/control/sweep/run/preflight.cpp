@@ -89,31 +89,52 @@ std::string removal_of(const StoreFolder& folder, const std::vector<RunRow>& run
   return command + store_option(folder);
 }
 
+// "a trial was", "3 trials were"
+std::string were(size_t trials) {
+  return trials == 1 ? "a trial was" : pluralize(static_cast<int64_t>(trials), "trial") + " were";
+}
+
+std::string names_of(const std::vector<RunRow>& runs) {
+  std::string names;
+  for (const RunRow& run : runs) names += (names.empty() ? "" : ", ") + run.folder;
+  return names;
+}
+
 }  // namespace
 
+void identify_data(SweepPlan& plan, const Store& store, const StoreFolder& folder,
+                   DatasetGlances& glances) {
+  for (Trial& trial : plan.trials)
+    if (const auto runs = runs_of(store, folder, trial); !runs.empty())
+      trial.data_fingerprint = glances.fingerprint_of(
+          trial.resolved, differ_in_data(runs) ? Reading::all : Reading::little);
+}
+
 OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
-                     bool retry_failed, DatasetGlances& glances) {
-  std::vector<RunRow> runs;
-  std::string names;
+                     bool retry_failed) {
+  std::vector<RunRow> runs, of_any;
   OtherData found;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = standing(store, folder, trial);
     const bool goes_on = which.decision == Decision::continue_run;
     if (!which.run || which.decision == Decision::refuse_running ||
-        (!goes_on && may_start(which, retry_failed)) ||
-        !has_other_data(glances.of(trial.resolved), *which.run, folder))
+        (!goes_on && may_start(which, retry_failed)))
       continue;
+    if (!trial.data_fingerprint && differ_in_data(runs_of(store, folder, trial)))
+      of_any.push_back(*which.run);
+    if (!has_other_data(trial.data_fingerprint, *which.run)) continue;
     found.keeps_from_going_on |= goes_on;
-    names += (names.empty() ? "" : ", ") + which.run->folder;
     runs.push_back(*which.run);
   }
-  if (runs.empty()) return found;
-  found.text =
-      "the data that the recipe names is not what " +
-      (runs.size() == 1 ? std::string("a trial was")
-                        : pluralize(static_cast<int64_t>(runs.size()), "trial") + " were") +
-      " trained on (" + names + "); restore it, or remove what was trained: `" +
-      removal_of(folder, runs) + "`, and the same command trains it again";
+  if (!of_any.empty())
+    found.unknown = "the data that the recipe names cannot be read, so nothing tells whether " +
+                    were(of_any.size()) + " trained on it (" + names_of(of_any) +
+                    "), and other runs of the same recipe were trained on other data; " +
+                    kDataPrepareTells;
+  if (!runs.empty())
+    found.text = "the data that the recipe names is not what " + were(runs.size()) +
+                 " trained on (" + names_of(runs) + "); restore it, or remove what was trained: `" +
+                 removal_of(folder, runs) + "`, and the same command trains it again";
   return found;
 }
 

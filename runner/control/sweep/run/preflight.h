@@ -16,14 +16,22 @@ namespace exprun {
 std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& folder,
                                            DatasetGlances& glances);
 
+// Before it is asked how trials stand: where there are runs on several data, those of its recipe
+// tell which run is a trial's.
+void identify_data(SweepPlan& plan, const Store& store, const StoreFolder& folder,
+                   DatasetGlances& glances);
+
 // Trials whose runs were trained on other data than the recipe names now, because files were
 // edited.
 struct OtherData {
   std::string text;                  // names them and says what to do; empty where there is none
   bool keeps_from_going_on = false;  // an interrupted trial
+  // The same of those of whose runs nothing tells which the recipe means: they differ in their
+  // data, and its own cannot be read.
+  std::string unknown = {};
 };
 OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
-                     bool retry_failed, DatasetGlances& glances);
+                     bool retry_failed);
 
 // For trials that begin. Throws RecipeError with all of their data, evaluation files and weights
 // that are missing, with weights that do not fit the model (each model is asked for once, which
