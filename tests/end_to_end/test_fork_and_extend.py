@@ -187,6 +187,12 @@ class EarlyStop(LaterTraining):
         self.assertIn(" ended early at step 2\n  more steps do not continue it; add run.early_stop.patience=4\n",
                       self.refused("resume", "@last", "run.steps=80"))
 
+    def test_it_is_evaluated_at_its_end(self):
+        self.exprun("tiny.toml", "run.early_stop.patience=3", *self.words, "evaluation.perplexity.path=text.txt",
+                    "evaluation.perplexity.every=10 steps", "evaluation.sample.tokens=5")
+        self.assertEqual(self.rows("SELECT step FROM metrics WHERE name = 'perplexity/loss' ORDER BY step"), [(0,), (3,)])
+        self.assertEqual([file.name[-12:] for file in (self.newest() / "samples").iterdir()], ["00000003.txt"])
+
     def test_without_early_stopping_it_trains_to_its_end(self):
         self.exprun("resume", "@last", "~run.early_stop", "run.steps=8")
         self.assertEqual(self.rows("SELECT state, last_step, message FROM runs"), [("finished", 8, "")])

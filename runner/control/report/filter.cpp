@@ -225,7 +225,6 @@ class Filter {
     const bool equality = expression.sign == "=" || expression.sign == "!=";
     const bool pattern = expression.kind == Kind::matches;
     if (pattern || expression.kind == Kind::has_value) return;
-    if (!equality && expression.kind == Kind::comparison) check_order(expression, values);
     if (name == "tags")
       refuse(expression.value.where, "a run may have several tags", "write tag(\"WORD\")");
     for (const Literal& literal : expression.literals) {
@@ -245,6 +244,8 @@ class Filter {
         refuse(literal.where,
                expression.sign + " compares numbers, but " + shown + " is not a number",
                "use = or !=");
+      } else if (!equality && expression.kind == Kind::comparison) {
+        check_order(expression, values);
       }
     }
   }

@@ -114,20 +114,6 @@ TEST_CASE("training: a run without an improvement for too long ends early, as fi
                                  "is "));
 }
 
-TEST_CASE("training: a run that ends early is evaluated at its end") {
-  const auto evaluated = [](const std::string& patience) {
-    const auto recorder = trained({"run.early_stop={patience=" + patience + ", min_delta=10.0}",
-                                   "run.steps=12", "evaluation.val_loss.every='3 steps'",
-                                   "evaluation.later={type='val_loss', every='12 steps'}"});
-    std::vector<int64_t> steps;
-    for (const auto& each : recorder.evaluations)
-      if (each.name == "later" && each.step > 0) steps.push_back(each.step);
-    return steps;
-  };
-  CHECK(evaluated("2") == std::vector<int64_t>{6});
-  CHECK(evaluated("9") == std::vector<int64_t>{12});
-}
-
 // No evaluation is better than the best one before by half of what all of them gain.
 TEST_CASE("training: small gains add up to an improvement") {
   const auto end = [](const std::string& min_delta) {
@@ -167,8 +153,6 @@ TEST_CASE("training: learning rates grow with the batch as the recipe says") {
   CHECK(first_lr("none") == 3e-3);
   CHECK(first_lr("sqrt") == doctest::Approx(6e-3).epsilon(1e-12));
   CHECK(first_lr("linear") == doctest::Approx(12e-3).epsilon(1e-12));
-  CHECK_THROWS_WITH_AS(trained({"run.steps=1", "lr_scaling='sqrt'"}),
-                       doctest::Contains("'lr_scaling' needs 'lr_reference_tokens'"), RecipeError);
 }
 
 TEST_CASE("training: what an update waits for its data is the time of data and of nothing else") {

@@ -71,12 +71,13 @@ void mark_best(ComparedColumn& metric) {
     return number && std::isfinite(*number);
   };
   if (std::count_if(metric.cells.begin(), metric.cells.end(), finite) < 2) return;
-  std::optional<double> best;
+  const Cell* best = nullptr;
   for (const size_t place : metric.order(metric.goal == Goal::highest)) {
     Cell& cell = metric.cells[place];
     if (!finite(cell)) continue;
-    if (!best) best = cell.as_number();
-    if (cell.as_number() == best) cell.tone = Tone::best;
+    if (!best) best = &cell;
+    // Of equal values all; the text of a mean tells of how many it is.
+    if (cell.as_number() == best->as_number() && cell.text == best->text) cell.tone = Tone::best;
   }
 }
 

@@ -24,7 +24,6 @@ namespace exprun {
 namespace {
 
 constexpr int64_t kMostUnasked = 100;  // trials
-constexpr double kStartSeconds = 0.5;  // until a trainer begins, which no run's time tells
 
 // What is left of a trial.
 struct Work {
@@ -53,7 +52,7 @@ class Speeds {
     if (is_new && speeds_.size() <= kMostAsked)
       known->second = known_speed(store_, recipe, run_steps(recipe.root(), {}));
     if (!known->second) return std::nullopt;
-    return kStartSeconds + left.tokens() / known->second->tokens_per_second +
+    return left.tokens() / known->second->tokens_per_second +
            left.steps * known->second->other_seconds.value_or(0);
   }
 
