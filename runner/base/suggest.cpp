@@ -145,27 +145,27 @@ constexpr std::string_view kArchitectures[] = {
 // Formats of records, which are no type of their own either.
 constexpr std::string_view kRecords[] = {"json", "jsonl", "json_lines", "ndjson"};
 
-// Parts of the names of other tools' schedules, and the type of that form. The first counts.
+// Parts of the names of other tools' schedules, and the type of that form: small letters without
+// separators. The first counts.
 constexpr Pair kSchedules[] = {{"restart", ""},  // no type has them
                                {"stable", "wsd"},
                                {"wsd", "wsd"},
                                {"constant", "constant"},
                                {"linear", "linear"},
-                               {"inverse_sqrt", "inverse_sqrt"},
-                               {"inverse_square_root", "inverse_sqrt"},
-                               {"inv_sqrt", "inverse_sqrt"},
+                               {"inversesqrt", "inverse_sqrt"},
+                               {"inversesquareroot", "inverse_sqrt"},
+                               {"invsqrt", "inverse_sqrt"},
                                {"rsqrt", "inverse_sqrt"},
                                {"cos", "cosine"}};
 
-// They put the warmup into the name: "linear_warmup_cosine", "cosine_with_warmup". Here every
-// schedule has one. What the rest of the name says is no other schedule's.
+// They put the warmup into the name: "linear_warmup_cosine", "WarmupCosineLR". Here every schedule
+// has one. What the rest of the name says is no other schedule's.
 std::string note_on_warmup(std::string_view word) {
-  std::string rest(word);
+  std::string rest = lower_case(word);
+  std::erase_if(rest, [](char c) { return c == '_' || c == '-'; });
   const size_t warmup = rest.find("warmup");
   if (warmup == rest.npos) return "";
-  size_t begin = warmup;
-  for (const char* rising : {"linear_warmup", "linearwarmup"})
-    begin = std::min(begin, rest.find(rising));
+  const size_t begin = std::min(warmup, rest.find("linearwarmup"));
   rest.erase(begin, warmup + std::string_view("warmup").size() - begin);
   const auto* const part =
       std::find_if(std::begin(kSchedules), std::end(kSchedules),

@@ -7,8 +7,8 @@ function(exprun_fuzz_program name)
   add_executable(fuzz_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/${name}.cpp)
   target_link_libraries(fuzz_${name} PRIVATE ${ARGN})
   target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  # mold 1.10 did not come to an end with fuzz_data.
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer -fuse-ld=bfd)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  exprun_link_without_mold(fuzz_${name})
 endfunction()
 
 exprun_fuzz_program(recipe exprun_recipe)

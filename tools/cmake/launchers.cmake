@@ -10,4 +10,9 @@ if(MOLD)
   # not start ("cannot apply additional memory protection after relocation").
   add_link_options(-fuse-ld=mold -Wl,-z,norelro)
 endif()
+
+# mold 1.10 does not come to an end with some programs.
+function(exprun_link_without_mold target)
+  target_link_options(${target} PRIVATE -fuse-ld=bfd)
+endfunction()
 include(compile_jobs)

@@ -54,7 +54,7 @@ endforeach()
 add_library(fake_nvml SHARED ${CMAKE_SOURCE_DIR}/tests/support/nvml/fake_nvml.cpp)
 set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fake_nvml)
-target_link_options(fake_nvml PRIVATE -fuse-ld=bfd)  # mold 1.10 does not come to an end with it
+exprun_link_without_mold(fake_nvml)
 if(TARGET unit_base)
   add_dependencies(unit_base fake_nvml)
   target_compile_definitions(unit_base PRIVATE EXPRUN_FAKE_NVML="$<TARGET_FILE:fake_nvml>")

@@ -45,7 +45,8 @@ Base latest_plain_run(const StoreFolder& folder) {
   const Store store = open_store(folder);
   for (const RunRow& run : store.runs()) {
     if (run.sweep_id) continue;
-    log_info("sweeping over the recipe of " + run.folder);
+    log_info("sweeping over the recipe of " + run.folder +
+             (run.origin.empty() ? "" : ", a fork: trials begin at step 0, without its weights"));
     return {understood_recipe(store, run, {}, "sweep", run.folder), run};
   }
   throw no_run_to_sweep_over();

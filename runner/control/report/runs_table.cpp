@@ -183,7 +183,7 @@ const std::vector<RunColumn>& run_columns() {
          return Cell::number(each.run.seconds, duration(each.run.seconds));
        }},
       {{"tags", "tags", false, 6},
-       "what exprun tag gave it",
+       "what its recipe and exprun tag gave it",
        [](const Run& each, int64_t) { return Cell::word(each.run.tags); }},
       {{"origin", "forked at", false, 8},
        "of a fork: the step and the run that it began with",

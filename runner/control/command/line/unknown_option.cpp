@@ -129,6 +129,8 @@ std::string advice_on_output(const std::string& word, const std::string& option,
       return "; did you mean '" + its_option + "'?";
   }
   if (has("--svg")) return "; did you mean '--svg'?";
+  if (file.ends_with(".png") || file.ends_with(".svg"))
+    return "; `exprun plot` writes pictures: --png FILE, --svg FILE";
   if ((!has("--csv") && !has("--json")) || has("--out") || has("--to")) return "";
   return "; what is printed goes to a file with > " + (file.empty() ? "FILE" : shell_quoted(file));
 }
