@@ -233,6 +233,18 @@ TEST_CASE("kernels: attention of one position is what doubles give, heads shared
   });
 }
 
+TEST_CASE("kernels: attention of one position to scores in the billions is that to the largest") {
+  with_each_instruction_set([] {
+    for (int i = 0; i < 20; ++i) {
+      const auto query = at::randn({1, 1, 2, 32}) * 1e5, key = at::randn({1, 2, 40, 32}) * 1e5;
+      const auto value = at::randn({1, 2, 40, 32});
+      const auto exact = decoding_attention_aten(query.to(at::kDouble), key.to(at::kDouble),
+                                                 value.to(at::kDouble));
+      CHECK(largest(decoding_attention_ours(query, key, value) - exact) < 1e-6);
+    }
+  });
+}
+
 TEST_CASE("kernels: both backends compute the same product in full fp32") {
   const auto x = at::randn({96, 64}), weight = at::randn({80, 64}), gradient = at::randn({96, 80});
   const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };

@@ -29,10 +29,11 @@ float exponentials(float* scores, int64_t count, float scale) {
   for (; i + kLanes <= count; i += kLanes) most = hn::Max(most, load(scores + i));
   float top = largest(most);
   for (; i < count; ++i) top = std::max(top, scores[i]);
-  const Floats factor = hn::Set(kFloats, scale), shift = hn::Set(kFloats, -top * scale);
+  // The difference first: the product alone would be rounded to more than 1 for very large scores.
+  const Floats factor = hn::Set(kFloats, scale), shift = hn::Set(kFloats, top);
   Floats total = hn::Zero(kFloats);
   for_each_vector(count, [&](int64_t at, int64_t some) HWY_ATTR {
-    const Floats e = exp(hn::MulAdd(load_some(scores + at, some), factor, shift));
+    const Floats e = exp(hn::Mul(hn::Sub(load_some(scores + at, some), shift), factor));
     store_some(scores + at, e, some);
     total = hn::Add(total, load_some(scores + at, some));  // without the lanes past the end
   });
