@@ -298,6 +298,10 @@ int run_check(const Words& words, const Globals& globals) {
       .flag("--strict", options.strict, "treat warnings as errors")
       .flag("--json", options.json, "print diagnostics and plan as JSON")
       .note(
+          "Names of parameters, as in optimizer.frozen, and the weights of model.init_from are "
+          "checked against the model only after everything else is correct. TOML syntax errors "
+          "are reported one at a time.")
+      .note(
           "If this machine lacks something (data, cores, GPUs, number formats, memory, disk "
           "space), check only warns; it tells you if a run would not start here. The plan includes "
           "a time estimate if an earlier run of a similar model was timed.")
