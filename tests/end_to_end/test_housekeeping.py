@@ -383,9 +383,10 @@ class Housekeeping(ExprunTest):
     def test_a_signal_to_export_alone_does_not_wait_for_the_trainer(self):
         self.exprun("tiny.toml", "steps=1", "activation=gelu_tanh")
         process = self.start("export", "@last", "--huggingface", "out")
-        self.wait_until(lambda: children(process.pid), process)
-        (trainer,) = children(process.pid)
-        os.kill(trainer, signal.SIGSTOP)
+        def trainers():
+            return [pid for pid in children(process.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/exprun-trainer")]
+        self.wait_until(trainers, process)
+        os.kill(trainers()[0], signal.SIGSTOP)
         process.terminate()
         stopped = self.finish(process)
         self.assertEqual((stopped.code, stopped.err.splitlines()[-1]), (143, "exprun: error: export: stopped; nothing was written"))

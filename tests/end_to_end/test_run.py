@@ -185,6 +185,29 @@ class Run(ExprunTest):
                       "runs of the same recipe were trained on other data; `exprun data prepare RECIPE` says what is missing\n",
                       self.exprun("tiny.toml", *words).err)
 
+    def test_a_run_that_was_extended_is_told_from_one_on_other_data(self):
+        text = (self.folder / "text.txt").read_text()
+        for content in text, text + "changed":
+            self.write("text.txt", content)
+            self.exprun("tiny.toml", "steps=2", "schedule.type=constant", "--new")
+            self.exprun("resume", "@last", "run.steps=3")
+        (self.folder / "text.txt").unlink()
+        said = self.exprun("tiny.toml", "steps=2", "schedule.type=constant").err
+        self.assertIn("warning: the data that the recipe names cannot be read, so nothing tells whether this run was trained on it", said)
+        self.assertIn("the run of this recipe, was continued with run.steps: 3 (was 2); --new trains the recipe as written\n", said)
+
+    def test_a_large_text_that_was_edited_is_told_by_its_size(self):
+        small = (self.folder / "text.txt").read_text()
+        self.write("text.txt", small * (1 + (17 << 20) // len(small)))
+        words = ("steps=2", "tokenizer=byte", "evaluation.val_loss.tokens=64")
+        self.exprun("tiny.toml", *words)
+        other = "the data that the recipe names is not what "
+        self.assertNotIn(other, self.exprun("tiny.toml", *words).err)
+        with open(self.folder / "text.txt", "a") as text:
+            text.write("!")
+        self.assertIn(other + "this run was trained on; --new trains on it\n", self.exprun("tiny.toml", *words).err)
+        self.assertIn(other + "a trial was trained on (", self.exprun("sweep", "tiny.toml", *words, "lr=1e-2,3e-2", "--dry-run").err)
+
     def test_a_newer_run_on_other_data_is_not_meant_however_it_ended(self):
         text = (self.folder / "text.txt").read_text()
         self.exprun("tiny.toml", "steps=2")

@@ -185,6 +185,17 @@ class Sweep(SweepCrashes):
                          r"trials were trained on it \(tiny-\w+, tiny-\w+\), and other runs of the same recipe were trained on other data; "
                          r"`exprun data prepare RECIPE` says what is missing\n")
 
+    def test_a_trial_goes_on_without_files_that_were_added(self):
+        (self.folder / "texts").mkdir()
+        shutil.copy(self.folder / "text.txt", self.folder / "texts/a.txt")
+        line = ("sweep", "tiny.toml", "path='texts/*.txt'", "lr=1e-3,2e-3", "steps=4")
+        self.exprun(*line, "max_minutes=1e-6", code=75)
+        self.write("texts/b.txt", "Another text.")
+        said = self.exprun(*line).err
+        self.assertIn("warning: data: texts/b.txt is new; tiny-", said)
+        self.assertNotIn("exprun rm", said)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 4)] * 2)
+
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",
                     "run.early_stop.min_delta=10.0")

@@ -79,7 +79,9 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
-  auto same = store.runs(run.name, run.recipe_hash);
+  const bool is_extended = run.recipe_hash != resolved.hash();
+  auto same = is_extended ? store.extended_runs(run.name, resolved.hash())
+                          : store.runs(run.name, run.recipe_hash);
   std::erase_if(same, [&](const RunRow& other) { return other.origin != run.origin; });
   const bool differ = differ_in_data(same);
   const auto data =
@@ -90,13 +92,13 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                     "run was trained on it, and other runs of the same recipe were trained on "
                     "other data; ") +
         kDataPrepareTells);
-  if (has_other_data(data, run))
+  if (has_other_data(resolved, data, run, folder.run(run.folder)))
     log_warning(
         "the data that the recipe names is not what this run was trained on; --new trains on it");
-  log_info(run.recipe_hash == resolved.hash()
-               ? "nothing to do: this recipe has been run; --new runs it again"
-               : "nothing to do: " + run.folder + ", the run of this recipe, was continued with " +
-                     changes_since(store, run, resolved) + "; --new trains the recipe as written");
+  log_info(is_extended
+               ? "nothing to do: " + run.folder + ", the run of this recipe, was continued with " +
+                     changes_since(store, run, resolved) + "; --new trains the recipe as written"
+               : "nothing to do: this recipe has been run; --new runs it again");
 }
 
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,

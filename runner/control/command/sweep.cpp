@@ -116,7 +116,7 @@ void say_what_is_ahead(const SweepPlan& plan, const Globals& globals, const Swee
     Diagnostics lacking = error.diagnostics();
     for (Diagnostic& diagnostic : lacking) diagnostic.severity = Severity::warning;
     show_diagnostics(lacking);
-    log_warning("the sweep will not start on a machine where this is so");
+    log_warning("the sweep does not start while this is so");
   } catch (const Error& error) {
     log_warning(error.what());
   }
@@ -148,7 +148,8 @@ GlanceAtData what_data_tell(DatasetGlances& glances) {
   };
 }
 
-// A trial that goes on with other data would fail, and what has ended tells nothing of these.
+// A trial that goes on with data that were edited would fail, and what has ended tells nothing of
+// these.
 void look_for_other_data(SweepPlan& plan, const StoreFolder& folder, const SweepOptions& options,
                          DatasetGlances& glances, bool dry_run) {
   const std::optional<Store> store = store_if_any(folder);

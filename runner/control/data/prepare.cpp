@@ -98,17 +98,23 @@ std::vector<EvaluationFile> evaluation_files(const ResolvedRecipe& recipe) {
   return files;
 }
 
-// As the evaluation says of the first one that the tokenizer lacks. Throws RecipeError.
-void require_characters(const Value& path, const std::filesystem::path& file,
-                        const std::u32string& known) {
+// As the evaluation would: of a text that is empty, or has a character that the tokenizer lacks.
+// Throws RecipeError.
+void require_readable_text(const Value& path, const std::filesystem::path& file,
+                           const std::optional<std::u32string>& characters) {
   constexpr uintmax_t kLargest = uintmax_t{16} << 20;
-  if (std::filesystem::file_size(file) > kLargest) return;
+  const uintmax_t bytes = std::filesystem::file_size(file);
+  if (bytes == 0)
+    throw RecipeError(path.where, "'" + *path.as<std::string>() + "' has no text to evaluate");
+  if (!characters || bytes > kLargest) return;
+  std::vector<bool> known(kCodePoints);
+  for (const char32_t character : *characters) known[character] = true;
   const std::string text = read_file(file);
   for (std::string_view rest = text; !rest.empty();) {
     const CodePoint character = first_code_point(rest);
     if (!character.valid) return;  // the evaluation says what it is
-    if (known.find(character.value) == known.npos)
-      throw RecipeError(path.where, unknown_character(character.value, known.size()),
+    if (!known[character.value])
+      throw RecipeError(path.where, unknown_character(character.value, characters->size()),
                         kHelpWithUnknownCharacter);
     rest.remove_prefix(character.bytes.size());
   }
@@ -240,11 +246,10 @@ const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
 
 const std::optional<std::string>& DatasetGlances::fingerprint_of(const ResolvedRecipe& recipe,
                                                                  Reading reading) {
-  const std::string dataset =
-      (reading == Reading::all ? "all of " : "a little of ") + written_at(recipe, "dataset");
-  const auto known = fingerprints_.find(dataset);
+  const std::pair asked(written_at(recipe, "dataset"), reading);
+  const auto known = fingerprints_.find(asked);
   if (known != fingerprints_.end()) return known->second;
-  return fingerprints_.emplace(dataset, data_fingerprint(recipe, data_folder_, reading))
+  return fingerprints_.emplace(asked, data_fingerprint(recipe, data_folder_, reading))
       .first->second;
 }
 
@@ -254,8 +259,7 @@ Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const Dataset
   for (const EvaluationFile& read : evaluation_files(recipe))
     collect(problems, *read.path, [&] {
       const std::filesystem::path file = find_file(*read.path, libtorch);
-      if (read.is_text && dataset_info.characters)
-        require_characters(*read.path, file, *dataset_info.characters);
+      if (read.is_text) require_readable_text(*read.path, file, dataset_info.characters);
     });
   return problems;
 }

@@ -79,7 +79,8 @@ class DatasetGlances {
  private:
   std::filesystem::path data_folder_;
   std::map<std::string, DataGlance> seen_;  // by [dataset] and the vocabulary of the model
-  std::map<std::string, std::optional<std::string>> fingerprints_;  // by how and [dataset]
+  std::map<std::pair<std::string, Reading>, std::optional<std::string>>
+      fingerprints_;  // by [dataset]
 };
 
 // The files that evaluations read and that are not here, and texts with a character that a char

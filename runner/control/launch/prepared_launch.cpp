@@ -10,6 +10,7 @@
 #include "base/terminal/console.h"
 #include "control/data/prepare.h"
 #include "control/launch/component_refusals.h"
+#include "control/launch/machine_problems.h"
 #include "control/launch/provenance.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/run_data.h"
@@ -102,7 +103,10 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
   };
   add(evaluation_file_problems(request.resolved, glance.dataset_info));
   if (!run && !request.origin) add(initial_weights_problems(request.resolved, folder));
-  add(gpu_problems(request.resolved, gpu_offer(), request.ranks.has_value()));
+  // The ranks of an external launcher may have another machine.
+  for (const Diagnostic& lack : request.ranks ? gpu_problems(request.resolved, gpu_offer(), true)
+                                              : machine_problems(request.resolved))
+    if (lack.severity == Severity::error) problems.push_back(lack);
   for (const Diagnostic& mistake : try_resolve(request.text, glance.dataset_info).diagnostics)
     if (mistake.severity == Severity::error) problems.push_back(mistake);
   if (has_errors(problems)) throw RecipeError(std::move(problems));

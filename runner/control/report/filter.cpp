@@ -4,6 +4,7 @@
 #include <cmath>
 #include <compare>
 
+#include "base/period.h"
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
@@ -206,17 +207,17 @@ class Filter {
     throw RecipeError(span_of(source_, where.begin, where.size), message, help);
   }
 
-  // "warmup > 5" of a duration.
+  // "warmup > 5" of durations, which have no order with numbers.
   void check_order(const Expression& expression, const RunValues& values) const {
-    const auto& cells = values.cells;
-    const auto has_number = [](const Cell& cell) { return Side(cell).number.has_value(); };
-    const auto text = std::find_if_not(cells.begin(), cells.end(), is_empty);
-    if (values.are_times || text == cells.end() ||
-        std::any_of(cells.begin(), cells.end(), has_number))
-      return;
+    const auto duration =
+        std::find_if(values.cells.begin(), values.cells.end(), [](const Cell& cell) {
+          const auto* word = std::get_if<std::string>(&cell.value);
+          return word && parse_period(*word);
+        });
+    if (duration == values.cells.end()) return;
     refuse(expression.value.where,
            expression.sign + " compares numbers, but " + to_string(expression.value) +
-               " has none: it is '" + Side(*text).text + "'",
+               " is a duration, such as '" + Side(*duration).text + "'",
            "use = or ~");
   }
 

@@ -222,8 +222,10 @@ void scaled_rate_has_a_reference(const RuleInput& input, Diagnostics& diagnostic
        "set it to the tokens of the global batch that the learning rates are meant for"});
 }
 
+// Of SGD, as in PyTorch: Muon's first look ahead is the gradient itself.
 void nesterov_has_momentum(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : optimizer_paths(input.root)) {
+    if (text_at(input.root, join_path(path, "type")) != "sgd") continue;
     const std::string key = join_path(path, "nesterov");
     const Value* nesterov = valid_at(input.root, key);
     const bool is_on = nesterov && nesterov->as<bool>() && *nesterov->as<bool>();

@@ -61,12 +61,22 @@ bool is_key(const std::string& word, const std::string& table) {
   return !matching_paths(SchemaSet::embedded(), {}, path).empty();
 }
 
+bool is_duration(const std::string& key) {
+  const SchemaSet& schemas = SchemaSet::embedded();
+  const auto paths = matching_paths(schemas, {}, key);
+  return std::ranges::any_of(paths, [&](const std::string& path) {
+    const Schema* const schema = schema_at(schemas, {}, path);
+    return schema != nullptr && schema->contains("x-period");
+  });
+}
+
 // The "steps" of a "warmup=20" before it.
 bool is_unit_of_before(const Words& words, size_t i) {
   if (i == 0) return false;
   const size_t sign = words[i - 1].find('=');
   return sign != std::string::npos &&
-         parse_period(words[i - 1].substr(sign + 1) + ' ' + words[i]).has_value();
+         parse_period(words[i - 1].substr(sign + 1) + ' ' + words[i]) &&
+         is_duration(words[i - 1].substr(0, sign));
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ std::string written_change(const std::string& key, const Schema& schema, const s
   return "'" + key + '=' + meant.value_or(value) + "'";
 }
 
-// "exprun sweep ls" of "--list"; empty where the command has none like it.
 std::string_view without_dashes(std::string_view option) {
   return option.substr(std::min(option.size(), option.find_first_not_of('-')));
 }
@@ -45,6 +44,7 @@ std::optional<std::string> option_like(const std::string& word,
   return options[static_cast<size_t>(std::ranges::find(names, *meant) - names.begin())];
 }
 
+// "exprun sweep ls" of "--list"; empty where the command has none like it.
 std::string subcommand_for(const std::string& command, const std::string& option) {
   const Command* parent = find_command(commands(), command);
   if (!parent || !parent->subcommands) return "";

@@ -211,22 +211,15 @@ void pass_descriptor(int fd, int as) {
 
 namespace {
 
-// Until there is something to read. A stop that is asked for meanwhile ends the child, as this
-// process's own end would.
-void wait_for_output(int fd, pid_t child) {
-  constexpr int kLookMs = 100;
-  const StopRequest before = stop_requested();
-  pollfd waiting{fd, POLLIN, 0};
-  while (::poll(&waiting, 1, kLookMs) <= 0)
-    if (stop_requested() != before) ::kill(child, SIGKILL);
-}
-
 std::string read_at_most(int fd, size_t most, pid_t child) {
+  constexpr int kLookMs = 100;
   std::string text;
   char buffer[16384];
   for (;;) {
     if (text.size() >= most) return text.substr(0, most);
-    wait_for_output(fd, child);
+    if (stop_requested() != StopRequest::none) ::kill(child, SIGKILL);
+    pollfd waiting{fd, POLLIN, 0};
+    if (::poll(&waiting, 1, kLookMs) <= 0) continue;
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;

@@ -253,8 +253,19 @@ std::string changed_data(const PreparedData& now, const RunRow& run, const RunFo
          "), or this version of exprun prepares it differently; bring the old data back";
 }
 
-bool has_other_data(const std::optional<std::string>& now, const RunRow& run) {
-  return now && *now != run.data_fingerprint;
+bool has_other_data(const ResolvedRecipe& recipe, const std::optional<std::string>& now,
+                    const RunRow& run, const RunFolder& folder) {
+  if (now) return *now != run.data_fingerprint;
+  const auto before = data_of_run(folder);
+  if (!before || !is_made_of_raw(*before)) return false;
+  int64_t bytes = 0;
+  const std::vector<fs::path> files = source_files(recipe);
+  for (const fs::path& file : files) {
+    std::error_code unreadable;
+    bytes += static_cast<int64_t>(fs::file_size(file, unreadable));
+    if (unreadable) return false;
+  }
+  return !files.empty() && bytes != before->made_from.value("source_bytes", bytes);
 }
 
 bool differ_in_data(const std::vector<RunRow>& runs) {

@@ -69,8 +69,9 @@ bool outlives_its_text(const PreparedData& now, const RunFolder& folder);
 std::string changed_data(const PreparedData& now, const RunRow& run, const RunFolder& folder);
 
 // Whether what a recipe names, by its data_fingerprint() `now`, is known not to be what the run was
-// trained on.
-bool has_other_data(const std::optional<std::string>& now, const RunRow& run);
+// trained on. Without one, as of large texts that nobody has read, the sizes of the files may tell.
+bool has_other_data(const ResolvedRecipe& recipe, const std::optional<std::string>& now,
+                    const RunRow& run, const RunFolder& folder);
 
 // Whether they were not all trained on the same data: only data_fingerprint() tells then which of
 // them a recipe means.

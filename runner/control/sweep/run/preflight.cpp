@@ -122,7 +122,11 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
       continue;
     if (!trial.data_fingerprint && differ_in_data(runs_of(store, folder, trial)))
       of_any.push_back(*which.run);
-    if (!has_other_data(trial.data_fingerprint, *which.run)) continue;
+    const RunFolder run_folder = folder.run(which.run->folder);
+    if (!has_other_data(trial.resolved, trial.data_fingerprint, *which.run, run_folder)) continue;
+    if (goes_on && recorded_data(*which.run, run_folder, NewSources::are_left_out,
+                                 [&] { return source_files(trial.resolved); }))
+      continue;
     found.keeps_from_going_on |= goes_on;
     runs.push_back(*which.run);
   }
