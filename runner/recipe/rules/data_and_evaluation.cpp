@@ -40,8 +40,9 @@ void validation_has_data(const RuleInput& input, Diagnostics& diagnostics) {
     diagnostics.push_back(clash(
         input.root, {join_path(path, "type"), "dataset.validation_fraction", "dataset.validation"},
         "[" + path + "] has no validation data",
-        text ? "set dataset.validation_fraction to more than 0"
-             : "set dataset.validation, or remove this table"));
+        std::string(text ? "set dataset.validation_fraction to more than 0"
+                         : "set dataset.validation") +
+            ", or remove the table (on the command line: '~" + path + "')"));
 }
 
 void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnostics) {

@@ -50,6 +50,7 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   const std::string& key = entry.key;
   if (const KeySynonym* here = key_synonym(join_path(place.path, key)); here && !place.path.empty())
     return help_for_synonym(*here, place.path);
+  if (key == "extends" || key == "version") return "it belongs above the first table";
   if (has_word_for_type(place.path, key)) return "did you mean 'type'?";
   if (is_meant_as_axis(schemas, place.path, entry)) return "it belongs in [sweep.axes]";
   if (turns_table_off(key) && is_optional_table(schemas, {}, place.path))

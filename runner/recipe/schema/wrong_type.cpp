@@ -101,6 +101,9 @@ std::string in_brackets(const Schema& schema, const Value& value) {
     return "write " + std::to_string(least) + " of them in brackets, such as " + json_text(*usual);
   if (!of_texts) return "put it in brackets";
   const auto* text = value.as<std::string>();
+  // A shell hands "\n" on as two characters: between quotes they are one again.
+  if (text != nullptr && value.origin == Origin::command_line && text->find('\\') != text->npos)
+    return "write [\"" + *text + "\"]";
   return "write [" + toml_quoted(text != nullptr ? *text : toml_text(value)) + "]";
 }
 

@@ -180,6 +180,9 @@ std::string advice_on_option(const std::string& word, const std::string& next,
       return "; without RUN, the command is about all of them";
     if (option == "--all" && usage.find("RUN...") != std::string::npos)
       return "; to name all runs, write '*' in quotes";
+    if (const std::string format = "--" + value_of(word, option, next);
+        option == "--format" && std::ranges::find(options, format) != options.end())
+      return "; did you mean '" + format + "'?";
     if (const std::string advice = advice_on_output(word, option, next, options); !advice.empty())
       return advice;
     if (const auto condition = condition_for(word, option, next, options))
