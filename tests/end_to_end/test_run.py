@@ -249,6 +249,11 @@ class Run(ExprunTest):
         self.assertIn("optimizer.lr", result.err)
         self.assertEqual(self.rows("SELECT count(DISTINCT recipe_hash) FROM runs"), [(2,)])
 
+    def test_keys_that_make_no_other_recipe_are_for_the_next_run(self):
+        self.exprun("tiny.toml", "steps=2")
+        said = self.exprun("tiny.toml", "steps=2", "metrics.timers=true", 'run.tags=["a"]').err
+        self.assertTrue(said.endswith("nothing to do: this recipe has been run; --new runs it again, with metrics.timers: true (was false)\n"), said)
+
     def test_equal_recipes_train_to_equal_bits(self):
         self.exprun("tiny.toml")
         self.exprun("tiny.toml", "--new")

@@ -29,6 +29,24 @@ std::string changes_since(const Store& store, const RunRow& run, const ResolvedR
   return differing_parameters(store.parameters(run.id), parameter_rows(resolved));
 }
 
+// ", with metrics.timers: true (was false)", of written keys that make no other recipe and that the
+// run did not have. Tags go to the run that is there.
+std::string changes_of_new_run(const Store& store, const RunRow& run,
+                               const ResolvedRecipe& resolved) {
+  auto now = parameter_rows(resolved);
+  for (ParameterRow& row : now) {
+    const Value* value = row.path == "run.tags" ? nullptr : resolved.find(row.path);
+    const bool is_written = value != nullptr && (value->origin == Origin::file ||
+                                                 value->origin == Origin::command_line);
+    row.changed = is_written;
+  }
+  std::erase_if(now, [](const ParameterRow& row) { return !row.changed; });
+  auto before = store.parameters(run.id);
+  for (ParameterRow& row : before) row.changed = false;
+  const std::string changes = differing_parameters(now, before);
+  return changes.empty() ? "" : ", with " + changes;
+}
+
 // "mine-1a2b3c4d is this recipe's run, and it ", of what follows.
 std::string run_of_recipe(const Store& store, const RunRow& run, const ResolvedRecipe& resolved) {
   const std::string changes = changes_since(store, run, resolved);
@@ -98,7 +116,8 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
   log_info(is_extended
                ? "nothing to do: " + run.folder + ", the run of this recipe, was continued with " +
                      changes_since(store, run, resolved) + "; --new trains the recipe as written"
-               : "nothing to do: this recipe has been run; --new runs it again");
+               : "nothing to do: this recipe has been run; --new runs it again" +
+                     changes_of_new_run(store, run, resolved));
 }
 
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
