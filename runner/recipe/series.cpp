@@ -68,6 +68,17 @@ bool is_recorded_always(const SchemaSet& schemas, const std::string& name) {
   });
 }
 
+std::optional<bool> larger_is_better(std::string_view series) {
+  const std::string_view last = series.substr(series.rfind('/') + 1);
+  const auto has = [&](std::string_view word) { return last.find(word) != last.npos; };
+  for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
+    if (has(word)) return true;
+  if (last.ends_with("per_s")) return true;
+  for (const char* word : {"loss", "perplexity", "ppl", "bits_per", "error"})
+    if (has(word)) return false;
+  return std::nullopt;
+}
+
 std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& root) {
   constexpr const char *kMetric = "run.best_metric", *kStops = "run.early_stop";
   const Schema& known = schemas.find("run")->at("properties").at(last_part(kMetric));

@@ -1,7 +1,9 @@
 // The series that a run of a recipe records, as the schemas say (`x-series`).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recipe/schema/schema.h"
@@ -31,6 +33,9 @@ bool is_measured_by(const SchemaSet& schemas, const std::string& type, const std
 
 // Whether every run may record a series, whatever it evaluates.
 bool is_recorded_always(const SchemaSet& schemas, const std::string& name);
+
+// Of an accuracy or a speed, and not of a loss, a perplexity or an error; nothing for other names.
+std::optional<bool> larger_is_better(std::string_view series);
 
 // The key of a completed recipe that asks for its best metric: run.best_metric of another value
 // than the default, or run.early_stop, which watches it. Empty where none does: the default,

@@ -177,7 +177,7 @@ class Background(ExprunTest):
 
     def test_stopping_without_waiting(self):
         _, process, _ = self.detach()
-        self.assertEqual(self.exprun("stop", "--all", "--no-wait").err, "")
+        self.assertEqual(self.exprun("stop", "--all", "--no-wait").err, "exprun: asked one run to stop\n")
         late = time.monotonic() + TIMEOUT
         while self.lives(process):
             self.assertLess(time.monotonic(), late)

@@ -1,4 +1,5 @@
 """The command that a sweep prints at its end: it trains the best point again, for twice as long."""
+import json
 import re
 import shlex
 import unittest
@@ -43,6 +44,20 @@ class SweepNext(ExprunTest):
         command = self.run_what_is_printed(*line, "metric=train/loss")
         self.assertIn(" steps=8", command)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(3,)])
+
+    def test_of_an_accuracy_the_largest_is_the_best(self):
+        self.write("quiz.jsonl", '{"ctx": "the sea", "endings": [" a", " b", " c", " d"], "label": 1}\n' * 3)
+        line = ("tiny.toml", "lr=1e-2,1e-3", "steps=4", "tokenizer=byte", "evaluation.hellaswag.path=quiz.jsonl", "metric=hellaswag/acc")
+        self.exprun("sweep", *line)
+        self.assertEqual(json.loads(self.exprun("sweep", "show", "--json").out)["goal"], "maximize")
+        self.exprun("tiny.toml", "steps=2", "tokenizer=byte", "evaluation.hellaswag.path=quiz.jsonl", "run.best_metric=hellaswag/acc")
+        self.assertIn('best_goal = "maximize"', self.exprun("show", "@last").out)
+
+    def test_a_metric_that_nothing_records_is_refused_whatever_changes(self):
+        for changes in ("evaluation.val_loss.every=2 steps",), ("validation_fraction=0.1,0.2",), ():
+            said = self.exprun("sweep", "tiny.toml", "lr=1e-2,1e-3", "steps=4", *changes, "metric=val/los", code=2).err
+            self.assertIn("no trial records 'val/los'", said)
+            self.assertIn("did you mean 'val/loss'?", said)
 
     def test_of_the_newest_run(self):
         self.exprun("tiny.toml", "steps=4", "weight_decay=0.2")

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -22,6 +23,7 @@ namespace exprun {
 namespace {
 
 constexpr timespec kBetweenSignals{0, 50'000'000};
+constexpr std::chrono::milliseconds kFirstMoments(500);
 
 // What the child writes to who waits for it.
 struct Begun {
@@ -191,6 +193,7 @@ Awaited awaited_sweep(const StoreFolder& folder) {
 int watch_start(const Awaited& awaited, pid_t child, int output, int news,
                 const HeldSignals& signals) {
   std::optional<Begun> begun;
+  std::optional<std::chrono::steady_clock::time_point> since;  // it is under way
   UniqueFd log;
   off_t shown = 0;
   const auto show = [&] {
@@ -208,7 +211,10 @@ int watch_start(const Awaited& awaited, pid_t child, int output, int news,
     }
     if (!is_quiet || (end && exit_status(*end) != 0)) show();
     if (end) return exit_status(*end);
-    if (begun && awaited.is_under_way(*begun)) {
+    // What fails in the first moments ends it soon.
+    const auto now = std::chrono::steady_clock::now();
+    if (!since && begun && awaited.is_under_way(*begun)) since = now;
+    if (since && now - *since >= kFirstMoments) {
       log_info(awaited.how_to_reach(*begun, child));
       return 0;
     }

@@ -217,8 +217,9 @@ class Survey {
     std::string metric = sweep_ ? sweep_->metric : "", goal = sweep_ ? sweep_->goal : "";
     if (metric.empty()) metric = of_runs.value_or(found_.plan.metric);
     if (goal.empty() && of_runs == metric) goal = text_at(trial, "run.best_goal").value_or("");
+    found_.plan.maximize =
+        goal.empty() ? larger_is_better(metric).value_or(false) : goal == "maximize";
     found_.plan.metric = std::move(metric);
-    found_.plan.maximize = goal == "maximize";
     // What the recipe asks for is checked with every trial.
     const SchemaSet& schemas = SchemaSet::embedded();
     if (sweep_ && (!sweep_->metric.empty() || key_asking_for_best_metric(schemas, trial).empty()))

@@ -116,6 +116,12 @@ Derived divergence_z_score(const DeriveInput& input) {
   return *policy == "stop" ? 0.0 : 8.0;
 }
 
+Derived best_goal(const DeriveInput& input) {
+  const auto metric = text_at(input.root, "run.best_metric");
+  if (!metric) return std::nullopt;
+  return std::string(larger_is_better(*metric).value_or(false) ? "maximize" : "minimize");
+}
+
 Derived kept_best(const DeriveInput& input) {
   const auto metric = text_at(input.root, "run.best_metric");
   if (!metric) return std::nullopt;
@@ -149,6 +155,7 @@ std::string name_of_runs(const SchemaSet& schemas, const std::string& stem) {
 Derived derive(const DeriveInput& input, const std::string& path, const std::string& type) {
   if (path == "run.name")
     return name_of_runs(input.schemas, std::filesystem::path(input.file).stem().string());
+  if (path == "run.best_goal") return best_goal(input);
   if (path == "run.divergence.z_score") return divergence_z_score(input);
   if (path == "model.vocab_size") return vocab_size(input);
   if (path == "model.num_key_value_heads") return num_key_value_heads(input);

@@ -86,12 +86,22 @@ bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& sc
     });
   };
   for (const SweepAxis& axis : axes) {
+    if (!varies(axis)) continue;  // then the recipe has its value
     if (axis.values.empty() && changes(key_of(axis.key))) return true;
     for (const SweepPoint& value : axis.values)
       for (const SweepChange& change : value)
         if (changes(key_of(change.override))) return true;
   }
   return false;
+}
+
+// By an evaluation that some trials have.
+bool may_be_measured(const SchemaSet& schemas, const std::string& metric) {
+  const std::vector<std::string> types = schemas.types("evaluation");
+  return std::any_of(types.begin(), types.end(), [&](const std::string& type) {
+    return is_measured_by(schemas, type, type, metric) ||
+           is_measured_by(schemas, type, metric.substr(0, metric.find('/')), metric);
+  });
 }
 
 // Of overrides that change [sweep]: what is wrong in the others is said with every trial.
@@ -188,10 +198,10 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
 Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
                          const std::vector<SweepAxis>& axes, const Table& root,
                          const SchemaSet& schemas) {
-  if (changes_evaluations(axes, schemas, root)) return {};
   const Measured measured = measured_series(schemas, root);
   if (measured.is_uncertain || measured.has(metric)) return {};
   if (is_recorded_always(schemas, metric)) return {};
+  if (changes_evaluations(axes, schemas, root) && may_be_measured(schemas, metric)) return {};
   return {{sweep.metric_where, "no trial records '" + metric + "'",
            help_for_series(metric, measured.names())}};
 }

@@ -1,6 +1,9 @@
 #include "control/report/compare/criterion.h"
 
+#include <optional>
 #include <utility>
+
+#include "recipe/series.h"
 
 namespace exprun {
 
@@ -11,14 +14,9 @@ Criterion best_value_of(std::string series, bool maximize) {
 
 Goal goal_of(std::string_view series, const Criterion& recorded) {
   if (series == recorded.series) return recorded.goal;
-  const std::string_view last = series.substr(series.rfind('/') + 1);
-  const auto has = [&](std::string_view word) { return last.find(word) != last.npos; };
-  for (const char* word : {"acc", "score", "f1", "bleu", "mfu", "per_second", "reward"})
-    if (has(word)) return Goal::highest;
-  if (last.ends_with("per_s")) return Goal::highest;
-  for (const char* word : {"loss", "perplexity", "ppl", "bits_per", "error"})
-    if (has(word)) return Goal::lowest;
-  return Goal::none;
+  const std::optional<bool> larger = larger_is_better(series);
+  if (!larger) return Goal::none;
+  return *larger ? Goal::highest : Goal::lowest;
 }
 
 }  // namespace exprun
