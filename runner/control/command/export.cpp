@@ -282,7 +282,8 @@ int run_export(const Words& words, const Globals& globals) {
       .example("exprun export @last > run.csv", "for a spreadsheet")
       .example("exprun export @last --jsonl --attempts", "for a script")
       .example("exprun export @last --huggingface models/mine --dtype bf16", "for transformers")
-      .example("exprun export @last --llmc mine.bin", "for llm.c");
+      .example("exprun export @last --llmc mine.bin",
+               "for llm.c, whose GPT-2 has activation = \"gelu_tanh\"");
   if (!arguments.parse(words)) return 0;
   if (csv && jsonl) throw Error("export: give --csv or --jsonl", ExitCode::bad_recipe);
   if (references.empty()) throw Error("export: say which run", ExitCode::bad_recipe);

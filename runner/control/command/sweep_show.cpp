@@ -186,7 +186,7 @@ int run_sweep_show(const Words& words, const Globals& globals) {
       "means over seeds.");
   arguments.optional_word("SWEEP", reference, std::string(kSweepHelp) + " (default: the newest)",
                           offer::sweeps);
-  format.declare(arguments);
+  format.declare(arguments, "print a JSON object: the sweep, its trials and what they tell");
   arguments
       .note(
           "The variance explained by an axis is the share of the metric's variance across finished "

@@ -19,8 +19,8 @@ void print_plain(ResultTable table, const std::string& remedy) {
   log_info(left_out_text(left_out, remedy));
 }
 
-void TableFormat::declare(Arguments& arguments) {
-  arguments.flag("--json", json, "print a JSON array of objects")
+void TableFormat::declare(Arguments& arguments, const char* json_help) {
+  arguments.flag("--json", json, json_help)
       .flag("--csv", csv, "print comma-separated values")
       .flag("--markdown", markdown, "print a Markdown table")
       .flag("--latex", latex, "print a LaTeX table (booktabs)");

@@ -17,7 +17,7 @@ struct TableFormat {
   bool json = false, csv = false, markdown = false, latex = false;
 
   // Declares the options; at most one may be given.
-  void declare(Arguments& arguments);
+  void declare(Arguments& arguments, const char* json_help = "print a JSON array of objects");
   // Throws Error (wrong usage) where more than one was given: for a command that does something
   // before it prints.
   void check() const;
