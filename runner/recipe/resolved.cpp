@@ -56,6 +56,10 @@ bool is_identity(const LeafPlace& place) {
   return place.schema.value("x-identity", true);
 }
 
+bool is_value(const Schema& schema, const Schema& json, const Value& value) {
+  return toml_text(value) == toml_text(normalized(schema, value_of_json(json, {})));
+}
+
 bool is_default_or_derived(const LeafPlace& leaf) {
   const auto& [input, place, entry, schema] = leaf;
   // A named component of a table is there because its type is written or is its name.
@@ -65,9 +69,11 @@ bool is_default_or_derived(const LeafPlace& leaf) {
     return true;
   const auto usual = schema.find("default");
   if (usual == schema.end()) return false;
-  if (!may_be_auto(schema))
-    return toml_text(entry.value) == toml_text(normalized(schema, value_of_json(*usual, {})));
+  if (!may_be_auto(schema)) return is_value(schema, *usual, entry.value);
   if (is_auto(entry.value)) return true;
+  if (const auto former = schema.find("x-former-default");
+      former != schema.end() && !is_value(schema, *former, entry.value))
+    return false;  // as it was when the recipes of older runs were hashed
   const auto derived = derive(input, join_path(place.path, entry.key), place.schema.type());
   return derived && toml_text(entry.value) == toml_text(Value(*derived, {}, {}));
 }

@@ -384,7 +384,9 @@ class Housekeeping(ExprunTest):
         self.exprun("tiny.toml", "steps=1", "activation=gelu_tanh")
         process = self.start("export", "@last", "--huggingface", "out")
         def trainers():
-            return [pid for pid in children(process.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/exprun-trainer")]
+            with contextlib.suppress(FileNotFoundError):
+                return [pid for pid in children(process.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/exprun-trainer")]
+            return []
         self.wait_until(trainers, process)
         os.kill(trainers()[0], signal.SIGSTOP)
         process.terminate()

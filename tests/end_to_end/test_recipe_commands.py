@@ -298,7 +298,9 @@ class Schema(ExprunTest):
 [model]  of model "gpt"
   dropout             float >= 0, < 1; default 0.0
                       probability that an activation is dropped during training;
-                      evaluations use no dropout [probability]
+                      masks are drawn for each micro-batch, so another
+                      batch.micro_batch draws others. Evaluations use no dropout
+                      [probability]
 """ + ("""
 [model.lora]  of model "gpt"
   dropout             float >= 0, < 1; default 0.0

@@ -38,7 +38,7 @@ std::string changes_of_new_run(const Store& store, const RunRow& run,
     const Value* value = row.path == "run.tags" ? nullptr : resolved.find(row.path);
     const bool is_written = value != nullptr && (value->origin == Origin::file ||
                                                  value->origin == Origin::command_line);
-    row.changed = is_written;
+    row.changed = is_written && !is_auto(*value);
   }
   std::erase_if(now, [](const ParameterRow& row) { return !row.changed; });
   auto before = store.parameters(run.id);

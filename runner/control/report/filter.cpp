@@ -207,17 +207,23 @@ class Filter {
     throw RecipeError(span_of(source_, where.begin, where.size), message, help);
   }
 
-  // "warmup > 5" of durations, which have no order with numbers.
+  // "warmup > 5" of durations, or another text that has no order with numbers. Where a value is
+  // "auto", it may be a number in another run.
   void check_order(const Expression& expression, const RunValues& values) const {
-    const auto duration =
-        std::find_if(values.cells.begin(), values.cells.end(), [](const Cell& cell) {
-          const auto* word = std::get_if<std::string>(&cell.value);
-          return word && parse_period(*word);
-        });
-    if (duration == values.cells.end()) return;
+    const auto is_text = [](const Cell& cell) {
+      const auto* word = std::get_if<std::string>(&cell.value);
+      return word && *word != "auto" && !Side(cell).number;
+    };
+    const auto& cells = values.cells;
+    const auto text = std::find_if(cells.begin(), cells.end(), is_text);
+    if (text == cells.end() || std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+          return Side(cell).number.has_value();
+        }))
+      return;
+    const std::string shown = Side(*text).text;
     refuse(expression.value.where,
-           expression.sign + " compares numbers, but " + to_string(expression.value) +
-               " is a duration, such as '" + Side(*duration).text + "'",
+           expression.sign + " compares numbers, but " + to_string(expression.value) + " is " +
+               (parse_period(shown) ? "a duration" : "a text") + ", such as '" + shown + "'",
            "use = or ~");
   }
 

@@ -91,6 +91,15 @@ std::string help_for_flag(const Schema& schema) {
   return "such as " + alternatives(choices);
 }
 
+// A shell hands "\n" on as two characters: between quotes they are one again, and any other
+// backslash would be a mistake.
+bool has_only_escapes(const std::string& text) {
+  if (text.find('\\') == text.npos || text.find('"') != text.npos) return false;
+  for (size_t at = text.find('\\'); at != text.npos; at = text.find('\\', at + 2))
+    if (at + 1 == text.size() || std::strchr("ntr\\", text[at + 1]) == nullptr) return false;
+  return true;
+}
+
 // ["a"] of "a" where a list of texts is wanted.
 std::string in_brackets(const Schema& schema, const Value& value) {
   const auto items = schema.find("items");
@@ -101,8 +110,7 @@ std::string in_brackets(const Schema& schema, const Value& value) {
     return "write " + std::to_string(least) + " of them in brackets, such as " + json_text(*usual);
   if (!of_texts) return "put it in brackets";
   const auto* text = value.as<std::string>();
-  // A shell hands "\n" on as two characters: between quotes they are one again.
-  if (text != nullptr && value.origin == Origin::command_line && text->find('\\') != text->npos)
+  if (text != nullptr && value.origin == Origin::command_line && has_only_escapes(*text))
     return "write [\"" + *text + "\"]";
   return "write [" + toml_quoted(text != nullptr ? *text : toml_text(value)) + "]";
 }

@@ -76,8 +76,9 @@ void zip_listed(const Value& list, const std::set<std::string>& wrong, std::vect
     }
 }
 
+// `asks`: for a metric, which no change turns off on purpose.
 bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& schemas,
-                         const Table& root) {
+                         const Table& root, bool asks) {
   const auto changes = [&](const std::string& key) {
     const auto paths = matching_paths(schemas, root, key);
     return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
@@ -86,7 +87,7 @@ bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& sc
     });
   };
   for (const SweepAxis& axis : axes) {
-    if (!varies(axis)) continue;  // then the recipe has its value
+    if (!varies(axis) && asks) continue;  // then the recipe has its value
     if (axis.values.empty() && changes(key_of(axis.key))) return true;
     for (const SweepPoint& value : axis.values)
       for (const SweepChange& change : value)
@@ -201,7 +202,9 @@ Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
   const Measured measured = measured_series(schemas, root);
   if (measured.is_uncertain || measured.has(metric)) return {};
   if (is_recorded_always(schemas, metric)) return {};
-  if (changes_evaluations(axes, schemas, root) && may_be_measured(schemas, metric)) return {};
+  if (changes_evaluations(axes, schemas, root, !sweep.metric.empty()) &&
+      may_be_measured(schemas, metric))
+    return {};
   return {{sweep.metric_where, "no trial records '" + metric + "'",
            help_for_series(metric, measured.names())}};
 }

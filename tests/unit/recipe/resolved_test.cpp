@@ -83,6 +83,21 @@ TEST_CASE("identity: a schema that gains a key keeps old hashes") {
   CHECK(recipe.hash() == kHash);
 }
 
+// The default was "minimize" before it was "auto": what was written then has its hash still.
+TEST_CASE("identity: a goal that was no default counts, even where it follows now") {
+  const auto with_goal = [](const std::string& metric, const std::string& goal) {
+    return hash(kTinyRecipe, {"evaluation.hellaswag.path=quiz.jsonl", "best_metric=" + metric,
+                              "best_goal=" + goal});
+  };
+  const std::string accuracy = with_goal("hellaswag/acc", "auto");
+  CHECK(accuracy ==
+        hash(kTinyRecipe, {"evaluation.hellaswag.path=quiz.jsonl", "best_metric=hellaswag/acc"}));
+  CHECK(accuracy != with_goal("hellaswag/acc", "maximize"));
+  CHECK(accuracy != with_goal("hellaswag/acc", "minimize"));
+  CHECK(with_goal("val/loss", "auto") == with_goal("val/loss", "minimize"));
+  CHECK(with_goal("val/loss", "auto") != with_goal("val/loss", "maximize"));
+}
+
 TEST_CASE("identity: what is written reads back to the same recipe") {
   for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
            {},

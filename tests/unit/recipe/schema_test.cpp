@@ -18,9 +18,9 @@ using namespace exprun;
 namespace {
 
 const std::set<std::string> kOurKeywords = {
-    "$schema",        "description", "examples",     "x-unit",   "x-period",
-    "x-path",         "x-identity",  "x-no-effect",  "x-kind",   "x-type-from-name",
-    "x-pattern-help", "x-series",    "x-instead-of", "x-updates"};
+    "$schema",        "description", "examples",         "x-unit",       "x-period",
+    "x-path",         "x-identity",  "x-no-effect",      "x-kind",       "x-type-from-name",
+    "x-pattern-help", "x-series",    "x-former-default", "x-instead-of", "x-updates"};
 
 // Visits every schema of a key, those of elements and sub-tables included.
 void visit_keys(const std::string& path, const Schema& node,

@@ -169,6 +169,9 @@ std::string advice_on_option(const std::string& word, const std::string& next,
     const bool reads_recipe = usage.find("RECIPE") != std::string::npos;
     if (const std::string note = reads_recipe ? option_note(option, command) : ""; !note.empty())
       return note;
+    if (const std::string format = "--" + value_of(word, option, next);
+        option == "--format" && std::ranges::find(options, format) != options.end())
+      return "; did you mean '" + format + "'?";
     if (usage.find("key=") != std::string::npos)
       if (const auto change = change_for(word, option, command, options))
         return command == "eval"
@@ -180,9 +183,6 @@ std::string advice_on_option(const std::string& word, const std::string& next,
       return "; without RUN, the command is about all of them";
     if (option == "--all" && usage.find("RUN...") != std::string::npos)
       return "; to name all runs, write '*' in quotes";
-    if (const std::string format = "--" + value_of(word, option, next);
-        option == "--format" && std::ranges::find(options, format) != options.end())
-      return "; did you mean '" + format + "'?";
     if (const std::string advice = advice_on_output(word, option, next, options); !advice.empty())
       return advice;
     if (const auto condition = condition_for(word, option, next, options))

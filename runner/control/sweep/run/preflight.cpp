@@ -124,10 +124,10 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
       of_any.push_back(*which.run);
     const RunFolder run_folder = folder.run(which.run->folder);
     if (!has_other_data(trial.resolved, trial.data_fingerprint, *which.run, run_folder)) continue;
-    if (goes_on && recorded_data(*which.run, run_folder, NewSources::are_left_out,
-                                 [&] { return source_files(trial.resolved); }))
-      continue;
-    found.keeps_from_going_on |= goes_on;
+    const bool keeps_its_data =
+        goes_on && recorded_data(*which.run, run_folder, NewSources::are_left_out,
+                                 [&] { return source_files(trial.resolved); });
+    found.keeps_from_going_on |= goes_on && !keeps_its_data;
     runs.push_back(*which.run);
   }
   if (!of_any.empty())
