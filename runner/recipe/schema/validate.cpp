@@ -105,9 +105,21 @@ std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& ta
   return homes;
 }
 
+// "run.early_stop" of [early_stop], or of another tool's word for a key of it; empty for others.
+std::string table_within(const SchemaSet& schemas, const std::string& name,
+                         const KeySynonym* synonym) {
+  std::string path = synonym ? parent_path(synonym->path) : "";
+  if (const auto homes = homes_of_key(schemas, name); path.empty() && !homes.empty())
+    path = join_path(homes.front().substr(1, homes.front().find(']') - 1), name);
+  const Schema* const schema = schema_at(schemas, {}, path);
+  return path.find('.') != path.npos && schema != nullptr && is_table(*schema) ? path : "";
+}
+
 std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
   const KeySynonym* synonym = key_synonym(entry.key);
   if (synonym && !*synonym->path) return synonym->note;  // no table is needed
+  if (const std::string table = table_within(schemas, entry.key, synonym); !table.empty())
+    return "write [" + table + "]";
   auto near = table_synonym(entry.key);
   if (!near) near = nearest(entry.key, place.schema.names());
   std::vector<std::string> homes = homes_of_keys(schemas, *entry.value.as<Table>(), near);
