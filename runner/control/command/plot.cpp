@@ -128,7 +128,7 @@ int run_plot(const Words& words, const Globals& globals) {
       .note(
           "Gaps mark values that are NaN or infinite, or that a logarithmic axis cannot show. A "
           "column of the plot shows the lowest and highest of its values, however many there "
-          "are. Without colors, a letter marks the end of each curve.")
+          "are. Where colors do not tell the curves apart, a letter marks the end of each.")
       .exit_codes(kReadsRuns)
       .example("exprun plot @last", "the losses of the newest run")
       .example("exprun plot quickstart --metric val/loss --smooth 0.6 --against tokens",

@@ -232,7 +232,7 @@ class Filter {
     const bool equality = expression.sign == "=" || expression.sign == "!=";
     const bool pattern = expression.kind == Kind::matches;
     if (pattern || expression.kind == Kind::has_value) return;
-    if (name == "tags")
+    if (name == "tags" || name == "run.tags")
       refuse(expression.value.where, "a run may have several tags", "write tag(\"WORD\")");
     for (const Literal& literal : expression.literals) {
       const std::string shown = "'" + literal.text + "'";

@@ -176,7 +176,8 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   if (*warmup_steps <= *until_steps && *warmup_steps + *length_steps > *until_steps)
     diagnostics.push_back(
         clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
-              "'decay_length' of " + to_string(*length) + " begins within the warmup",
+              "'decay_length' of " + to_string(*length) +
+                  (*warmup_steps > 0 ? " begins within the warmup" : " is too long"),
               "the decay ends after " + to_string(*until)));
 }
 

@@ -124,6 +124,20 @@ B ╍╍ second
         "\x1b[1;33m╍╍ \x1b[0msecond\n");
 }
 
+TEST_CASE("plot: letters tell curves apart where there are more of them than colors") {
+  const auto legend_of_last = [](size_t count) {
+    std::vector<PlotCurve> curves;
+    for (size_t i = 0; i < count; ++i)
+      curves.push_back(
+          {"run" + std::to_string(i), {{0, double(i)}, {1, 2.0 * double(i)}}, i, false});
+    const std::string text = drawn(make_panel("loss", std::move(curves), {}), 60, 8, true);
+    const size_t line = text.rfind('\n', text.size() - 2) + 1;
+    return text.substr(line, 2);
+  };
+  CHECK(legend_of_last(6) != "F ");
+  CHECK(legend_of_last(7) == "G ");
+}
+
 TEST_CASE("plot: curves that end in one cell have each its letter there") {
   std::vector<PlotCurve> curves;
   for (size_t i = 0; i < 3; ++i)

@@ -125,6 +125,13 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
                     "write last, min, max or at(STEP) after the colon");
 }
 
+std::string advice_on_name(const std::string& name, const std::vector<std::string>& names) {
+  const std::string near = meant(name, names);
+  return near.empty()
+             ? "`exprun ls --columns help` lists the columns, `exprun show RUN` the settings"
+             : near;
+}
+
 [[noreturn]] void refuse_unknown(const Store& store, const std::string& name,
                                  const std::vector<std::string>& paths, const SourceSpan& where) {
   if (where.file->name == "--sort" && name.starts_with('-') && name.size() > 1)
@@ -137,7 +144,7 @@ void refuse_unknown_value(const std::string& name, const std::vector<std::string
   throw RecipeError(where, "there is no setting, series or ls column '" + name + "'",
                     parse_number<double>(name)
                         ? "write the name to the left of the operator, as in lr>1e-4"
-                        : meant(name, names));
+                        : advice_on_name(name, names));
 }
 
 [[noreturn]] void refuse_several(const Store& store, const std::string& name,

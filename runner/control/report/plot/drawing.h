@@ -18,14 +18,21 @@ struct Rgb {
 };
 
 // Okabe and Ito's (2008), which people with any sight tell apart; without their yellow, which is
-// faint on white. Curves begin with the first.
-inline constexpr std::array<Rgb, 7> kPalette = {{{0, 114, 178},
-                                                 {213, 94, 0},
-                                                 {0, 158, 115},
-                                                 {204, 121, 167},
-                                                 {230, 159, 0},
-                                                 {86, 180, 233},
-                                                 {0, 0, 0}}};
+// faint on white. Curves begin with the first. For more curves Paul Tol's "muted" (2021) follow.
+inline constexpr std::array<Rgb, 14> kPalette = {{{0, 114, 178},
+                                                  {213, 94, 0},
+                                                  {0, 158, 115},
+                                                  {204, 121, 167},
+                                                  {230, 159, 0},
+                                                  {86, 180, 233},
+                                                  {0, 0, 0},
+                                                  {136, 34, 85},
+                                                  {153, 153, 51},
+                                                  {51, 34, 136},
+                                                  {17, 119, 51},
+                                                  {204, 102, 119},
+                                                  {68, 170, 153},
+                                                  {136, 136, 136}}};
 inline constexpr Rgb kInk = {34, 34, 34}, kGrid = {221, 221, 221}, kPaper = {255, 255, 255};
 
 struct Spot {

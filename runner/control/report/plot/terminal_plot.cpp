@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
+#include <utility>
 
 #include "base/terminal/terminal.h"
 #include "base/utf8.h"
@@ -222,6 +224,14 @@ size_t common_start(const std::vector<PlotCurve>& curves) {
 
 // A line for each curve. Where one has no room, what all labels begin with is cut first: it tells
 // none of them apart.
+// Where colors do not tell the curves apart.
+bool has_letters(const Panel& panel, const TerminalPlotOptions& options) {
+  if (!options.colors) return panel.curves.size() > 1;
+  std::set<std::pair<Ink, bool>> looks;
+  for (const PlotCurve& curve : panel.curves) looks.emplace(ink_of(curve), curve.dashed);
+  return looks.size() < panel.curves.size();
+}
+
 std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& options) {
   const size_t room = options.width - 5;
   const bool fit = std::all_of(panel.curves.begin(), panel.curves.end(), [&](const PlotCurve& c) {
@@ -235,7 +245,7 @@ std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& o
     const std::string label = (start ? "…" : "") + curve.label.substr(start);
     const size_t for_label = room - std::min(room, display_width(curve.reading));
     const std::string text = clipped(shortened(label, for_label) + curve.reading, room);
-    const std::string letter = !options.colors && panel.curves.size() > 1 ? letter_of(i) + ' ' : "";
+    const std::string letter = has_letters(panel, options) ? letter_of(i) + ' ' : "";
     lines.push_back(letter + inked(sign, ink_of(curve), options.colors) + text);
   }
   return lines;
@@ -259,7 +269,7 @@ std::vector<std::string> plot_lines(const Panel& panel, const TerminalPlotOption
   for (const std::string& label : labels) margin = std::max(margin, label.size() + 1);
   const size_t width = options.width - std::min(options.width - 10, margin + 1);
   Canvas canvas(width, options.height);
-  draw_curves(canvas, panel, !options.colors && panel.curves.size() > 1);
+  draw_curves(canvas, panel, has_letters(panel, options));
 
   std::vector<std::string> lines = {clipped(heading(panel, true), options.width)};
   for (size_t row = 0; row < options.height; ++row) {
