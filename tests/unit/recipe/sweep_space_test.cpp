@@ -113,6 +113,7 @@ TEST_CASE("sweep: trials are compared by a series that they record") {
   CHECK_FALSE(metric_check(axes + "metric = \"nope/x\"\n").empty());
   const std::string none = "[metrics]\nval_loss = false\n";
   CHECK_FALSE(metric_check(none + axes).empty());
+  CHECK(metric_check(none + "[sweep]\naxes.\"metrics.val_loss\" = [true]\n").empty());
   const std::string either = "[sweep]\naxes.\"metrics.val_loss\" = [true, false]\n";
   CHECK(metric_check(none + either).empty());
   CHECK_FALSE(metric_check(none + either + "metric = \"val/los\"\n").empty());

@@ -163,9 +163,8 @@ RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) con
     all.insert(all.begin(), {std::string("dataset.tokenizer=") + (is_json ? "huggingface" : "gpt2"),
                              "dataset.vocabulary=" + toml_quoted(tokenizer_.string())});
   }
-  const auto form = run_ ? std::nullopt : template_of(word_);
   RecipeText text = run_ ? understood_recipe(*store_, *run_, {}, command_.c_str(), word_)
-                         : recipe_of_model(word_, form);
+                         : recipe_of_model(word_);
   for (const std::string& change : all) text.imply(change);
   text.type(typed);
   return text;

@@ -71,7 +71,8 @@ std::string dtype_of(const fs::path& folder) {
   return dtype == "bfloat16" ? "bf16" : dtype == "float16" ? "fp16" : "fp32";
 }
 
-RecipeText recipe_of_model(const fs::path& folder, const std::optional<std::string>& form) {
+RecipeText recipe_of_model(const fs::path& folder) {
+  const auto form = template_of(folder);
   std::string text = "[run]\nsteps = 1\n[metrics]\nval_loss = false\n[model]\ntype = \"gpt\"\n";
   for (const auto& [key, value] : model_keys_of(folder)) text += key + " = " + value + "\n";
   text += "[dataset]\ntype = " + std::string(form ? "\"instruction\"" : "\"text\"") +

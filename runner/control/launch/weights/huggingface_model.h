@@ -37,9 +37,8 @@ std::optional<std::string> template_of(const std::filesystem::path& folder);
 // The format of its weights, as its config.json says: "fp32", "bf16" or "fp16".
 std::string dtype_of(const std::filesystem::path& folder);
 
-// A recipe for looking at its weights: it has no data. `form`: the template of instructions that
-// text is generated in. Throws as model_keys_of().
-RecipeText recipe_of_model(const std::filesystem::path& folder,
-                           const std::optional<std::string>& form = std::nullopt);
+// A recipe for looking at its weights: it has no data. Instructions are asked in the folder's
+// template_of(). Throws as model_keys_of().
+RecipeText recipe_of_model(const std::filesystem::path& folder);
 
 }  // namespace exprun

@@ -18,7 +18,8 @@ struct Rgb {
 };
 
 // Okabe and Ito's (2008), which people with any sight tell apart; without their yellow, which is
-// faint on white. Curves begin with the first. For more curves Paul Tol's "muted" (2021) follow.
+// faint on white. Curves begin with the first. Behind them, for more curves, six of Paul Tol's
+// "muted" (2021) and a gray.
 inline constexpr std::array<Rgb, 14> kPalette = {{{0, 114, 178},
                                                   {213, 94, 0},
                                                   {0, 158, 115},
