@@ -86,9 +86,11 @@ class Background(ExprunTest):
         self.assertIn("line 1 of 'text.txt' is not a HellaSwag example", failed.err)
         self.assertEqual(self.state(), "failed")
 
-    def test_a_short_run_may_have_ended_before_it_is_seen(self):
-        said = self.exprun("tiny.toml", "steps=1", "--detach").err
-        self.assertTrue("in the background" in said or "finished at step 1/1" in said, said)
+    def test_a_run_that_ends_in_its_first_moments_is_told_to_its_end(self):
+        for steps in 1, 2, 4, 8, 16, 32:  # some end after they were seen to train
+            with self.subTest(steps=steps):
+                said = self.exprun("tiny.toml", f"steps={steps}", "--detach").err
+                self.assertTrue("in the background" in said or f"finished at step {steps}/{steps}" in said, said)
 
     def test_the_log_of_a_run_and_of_its_next_attempt(self):
         name, _, _ = self.detach()

@@ -209,7 +209,8 @@ int watch_start(const Awaited& awaited, pid_t child, int output, int news,
       shown += told.log_size;  // the log goes on with what was in memory
       log = UniqueFd(::open(awaited.log(told).c_str(), O_RDONLY | O_CLOEXEC));
     }
-    if ((!is_quiet && !since) || (end && exit_status(*end) != 0)) show();
+    const bool has_failed = end && exit_status(*end) != 0;
+    if (has_failed || (!is_quiet && (end || !since))) show();
     if (end) return exit_status(*end);
     // What fails in the first moments ends it soon.
     const auto now = std::chrono::steady_clock::now();
