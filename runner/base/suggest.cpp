@@ -71,8 +71,6 @@ constexpr Pair kValues[] = {
     {"sft", "instruction"}, {"tiktoken", "gpt2"},
 };
 
-constexpr std::string_view kTraining[] = {"train", "run", "fit", "start"};
-
 constexpr Pair kCommands[] = {
     {"log", "logs"},        {"kill", "stop"},       {"list", "ls"},        {"runs", "ls"},
     {"status", "ls"},       {"ps", "ls"},           {"delete", "rm"},      {"remove", "rm"},
@@ -129,7 +127,13 @@ constexpr const char* kPage =
     "; `exprun report --html FILE` writes a page for a browser, and `exprun watch` shows a run in "
     "the terminal";
 
+constexpr const char* kTraining = "; to train, use `exprun RECIPE` with a .toml file";
+
 constexpr Pair kCommandNotes[] = {
+    {"train", kTraining},
+    {"run", kTraining},
+    {"fit", kTraining},
+    {"start", kTraining},
     {"tensorboard", "; `exprun export RUN --tensorboard DIR` writes what TensorBoard reads"},
     {"ui", kPage},
     {"web", kPage},
@@ -288,10 +292,6 @@ std::string type_note(std::string_view kind, std::string_view word) {
   if (kind == "dataset" && contains(kRecords, word))
     return "write \"text\", which reads JSON records too: see dataset.format and dataset.template";
   return "";
-}
-
-bool means_training(std::string_view word) {
-  return contains(kTraining, word);
 }
 
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands) {

@@ -40,9 +40,6 @@ bool is_no_value(std::string_view word);
 // other.
 std::string type_note(std::string_view kind, std::string_view word);
 
-// Whether it is another tool's command that trains: "train".
-bool means_training(std::string_view word);
-
 // What to say of a word that is none of the commands: "; did you mean 'ls'?" if they have it; empty
 // for a word that no other tool has, as far as is known.
 std::string command_synonym(std::string_view word, const std::vector<std::string>& commands);
@@ -51,8 +48,8 @@ std::string command_synonym(std::string_view word, const std::vector<std::string
 std::optional<std::string> option_synonym(std::string_view word,
                                           const std::vector<std::string>& options);
 
-// What does the work of another tool's command that we have none like: "; `exprun report --html
-// FILE` ..." for "ui"; empty for any other.
+// What does the work of another tool's command that we have none like: "; to train, use `exprun
+// RECIPE` ..." for "train"; empty for any other.
 std::string command_note(std::string_view word);
 
 // What to say of an option of other tools that `command` needs none for: "; `exprun check RECIPE`

@@ -24,11 +24,10 @@ int dispatch(Words words) {
         words[0].substr(std::min(words[0].size(), words[0].find_first_not_of('-')));
     std::string note = option_note(words[0], "");
     if (note.empty()) note = command_note(bare);
-    throw Error("'" + words[0] + "' is neither a command nor a recipe" +
-                    (means_training(bare) ? "; to train, use `exprun RECIPE` with a .toml file"
-                     : note.empty() ? meant_command_or_recipe(commands(), bare, "exprun --help")
-                                    : note),
-                ExitCode::bad_recipe);
+    throw Error(
+        "'" + words[0] + "' is neither a command nor a recipe" +
+            (note.empty() ? meant_command_or_recipe(commands(), bare, "exprun --help") : note),
+        ExitCode::bad_recipe);
   }
   return run_recipe(words, globals);
 }
@@ -93,7 +92,8 @@ std::string meant_command(std::span<const Command> commands, const std::string& 
 }
 
 std::string meant_command(const std::string& word) {
-  return meant_command(commands(), word, "exprun --help");
+  const std::string note = command_note(word);
+  return note.empty() ? meant_command(commands(), word, "exprun --help") : note;
 }
 
 std::string command_lines(std::span<const Command> commands) {

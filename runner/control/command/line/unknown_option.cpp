@@ -62,14 +62,25 @@ bool is_key_of_another_evaluation(const std::string& key) {
   });
 }
 
+std::string key_of(const std::string& option) {
+  std::string key(without_dashes(option));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+// For another tool's option that needs no key here: "--compile". Empty for all others.
+std::string why_no_key(const std::string& option) {
+  const KeySynonym* synonym = key_synonym(key_of(option));
+  return synonym && !*synonym->path ? synonym->note : "";
+}
+
 // "'device=cpu'" of "--device=cpu", and "'weight_decay=VALUE'" of "--weight-decay"; nothing where
 // no key of a recipe is meant, or of a sample where the command takes those or may be mistaken for
 // the one that does.
 std::optional<std::string> change_for(const std::string& word, const std::string& option,
                                       const std::string& command,
                                       const std::vector<std::string>& options) {
-  std::string key = option.substr(std::min(option.size(), option.find_first_not_of('-')));
-  std::replace(key.begin(), key.end(), '-', '_');
+  const std::string key = key_of(option);
   const SchemaSet& schemas = SchemaSet::embedded();
   const std::string value = word == option ? "" : word.substr(option.size() + 1);
   const KeySynonym* synonym = key_synonym(key);
@@ -172,11 +183,13 @@ std::string advice_on_option(const std::string& word, const std::string& next,
     if (const std::string format = "--" + value_of(word, option, next);
         option == "--format" && std::ranges::find(options, format) != options.end())
       return "; did you mean '" + format + "'?";
-    if (usage.find("key=") != std::string::npos)
+    if (usage.find("key=") != std::string::npos) {
       if (const auto change = change_for(word, option, command, options))
         return command == "eval"
                    ? "; eval has no sampling options; exprun sample RUN takes " + *change
                    : "; did you mean " + *change + "?";
+      if (const std::string note = why_no_key(option); !note.empty()) return "; " + note;
+    }
     if (option == "--sweep" && usage.find("[SWEEP]") != std::string::npos)
       return "; the sweep is a word without an option";
     if (option == "--sweep" && command == "export")
