@@ -56,8 +56,9 @@ bool is_identity(const LeafPlace& place) {
   return place.schema.value("x-identity", true);
 }
 
-bool is_value(const Schema& schema, const Schema& json, const Value& value) {
-  return toml_text(value) == toml_text(normalized(schema, value_of_json(json, {})));
+bool equals_default(const Schema& schema, const nlohmann::ordered_json& written,
+                    const Value& value) {
+  return toml_text(value) == toml_text(normalized(schema, value_of_json(written, {})));
 }
 
 bool is_default_or_derived(const LeafPlace& leaf) {
@@ -65,15 +66,16 @@ bool is_default_or_derived(const LeafPlace& leaf) {
   // A named component of a table is there because its type is written or is its name.
   const bool names_component = entry.key == "type" && !place.schema.kind().empty();
   if (names_component && !parent_path(place.path).empty()) return false;
+  // As it was when the recipes of older runs were hashed.
+  const auto former = schema.find("x-former-default");
+  if (former != schema.end() && !is_auto(entry.value))
+    return equals_default(schema, *former, entry.value);
   if (entry.value.origin == Origin::derived || entry.value.origin == Origin::default_value)
     return true;
   const auto usual = schema.find("default");
   if (usual == schema.end()) return false;
-  if (!may_be_auto(schema)) return is_value(schema, *usual, entry.value);
+  if (!may_be_auto(schema)) return equals_default(schema, *usual, entry.value);
   if (is_auto(entry.value)) return true;
-  if (const auto former = schema.find("x-former-default");
-      former != schema.end() && !is_value(schema, *former, entry.value))
-    return false;  // as it was when the recipes of older runs were hashed
   const auto derived = derive(input, join_path(place.path, entry.key), place.schema.type());
   return derived && toml_text(entry.value) == toml_text(Value(*derived, {}, {}));
 }

@@ -76,7 +76,8 @@ TEST_CASE("schema: every key has a type, a description, and a valid default") {
     CHECK_MESSAGE(schema.contains("type"), path);
     CHECK_MESSAGE(schema.value("description", "").size() > 5, path);
     Diagnostics diagnostics;
-    for (const char* keyword : {"default", "examples"})
+    if (schema.contains("x-former-default")) CHECK_MESSAGE(schema["default"] == "auto", path);
+    for (const char* keyword : {"default", "x-former-default", "examples"})
       if (schema.contains(keyword)) {
         const Schema& value = keyword[0] == 'e' ? schema[keyword][0] : schema[keyword];
         validate_value("key", schema, value_of_json(value, Origin::file), diagnostics);
