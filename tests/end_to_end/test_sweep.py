@@ -193,8 +193,28 @@ class Sweep(SweepCrashes):
         self.write("texts/b.txt", "Another text.")
         said = self.exprun(*line).err
         self.assertIn("warning: data: texts/b.txt is new; tiny-", said)
-        self.assertRegex(said, r"warning: the data that the recipe names is not what a trial was trained on \(tiny-\w+\); restore it, or remove")
+        self.assertRegex(said, r"warning: the data that the recipe names is not what a trial began with \(tiny-\w+\); it goes on with its own, "
+                         r"and new trials train on what the recipe names\n")
+        self.assertNotIn("exprun rm", said)
         self.assertEqual(self.rows("SELECT state, last_step FROM runs"), [("finished", 4)] * 2)
+
+    def test_only_trials_that_cannot_go_on_stop_a_sweep_whose_data_changed(self):
+        (self.folder / "texts").mkdir()
+        text = (self.folder / "text.txt").read_text()
+        self.write("texts/a.txt", text)
+        for path in "texts/*.txt", "text.txt":
+            self.exprun("tiny.toml", f"path={path}", "steps=4", "max_minutes=1e-6", code=75)
+        self.write("texts/b.txt", "Another text.")
+        self.write("text.txt", text[::-1])
+        edited = self.run_folder().name
+        line = ("sweep", "tiny.toml", "path=texts/*.txt,text.txt", "steps=4")
+        refused = ("the data that the recipe names is not what a trial was trained on "
+                   f"({edited}); restore it, or remove what was trained: `exprun rm {edited}`, and the same command trains it again\n")
+        self.assertIn(f"exprun: error: sweep: {refused}", self.exprun(*line, code=1).err)
+        self.assertIn(f"exprun: warning: {refused}", self.exprun(*line, "--dry-run").err)
+        self.exprun("rm", edited)
+        self.exprun(*line)
+        self.assertEqual(self.rows("SELECT state, last_step FROM runs WHERE folder != ?", edited), [("finished", 4)] * 2)
 
     def test_a_trial_that_ended_early_goes_on_in_a_fork(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "evaluation.val_loss.every=1 step", "run.early_stop.patience=2",

@@ -156,9 +156,9 @@ void look_for_other_data(SweepPlan& plan, const StoreFolder& folder, const Sweep
   if (!store) return;
   identify_data(plan, *store, folder, glances);
   const OtherData other = other_data(*store, folder, plan, options.retry_failed);
-  if (!other.unknown.empty()) log_warning(other.unknown);
-  if (other.keeps_from_going_on && !dry_run) throw Error("sweep: " + other.text);
-  if (!other.text.empty()) log_warning(other.text);
+  if (!other.cannot_go_on.empty() && !dry_run) throw Error("sweep: " + other.cannot_go_on);
+  for (const std::string& text : {other.unknown, other.cannot_go_on, other.ended, other.go_on})
+    if (!text.empty()) log_warning(text);
 }
 
 // A trial that was stopped early may still be promoted.

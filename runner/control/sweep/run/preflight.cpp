@@ -100,6 +100,14 @@ std::string names_of(const std::vector<RunRow>& runs) {
   return names;
 }
 
+// Empty for no runs.
+std::string trained_on_other_data(const StoreFolder& folder, const std::vector<RunRow>& runs) {
+  if (runs.empty()) return "";
+  return "the data that the recipe names is not what " + were(runs.size()) + " trained on (" +
+         names_of(runs) + "); restore it, or remove what was trained: `" +
+         removal_of(folder, runs) + "`, and the same command trains it again";
+}
+
 }  // namespace
 
 void identify_data(SweepPlan& plan, const Store& store, const StoreFolder& folder,
@@ -112,8 +120,7 @@ void identify_data(SweepPlan& plan, const Store& store, const StoreFolder& folde
 
 OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                      bool retry_failed) {
-  std::vector<RunRow> runs, of_any;
-  OtherData found;
+  std::vector<RunRow> of_any, cannot_go_on, ended, go_on;
   for (const Trial& trial : plan.trials) {
     const WhichRun which = standing(store, folder, trial);
     const bool goes_on = which.decision == Decision::continue_run;
@@ -124,21 +131,26 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
       of_any.push_back(*which.run);
     const RunFolder run_folder = folder.run(which.run->folder);
     if (!has_other_data(trial.resolved, trial.data_fingerprint, *which.run, run_folder)) continue;
-    const bool keeps_its_data =
+    const bool has_its_own =
         goes_on && recorded_data(*which.run, run_folder, NewSources::are_left_out,
                                  [&] { return source_files(trial.resolved); });
-    found.keeps_from_going_on |= goes_on && !keeps_its_data;
-    runs.push_back(*which.run);
+    (!goes_on ? ended : has_its_own ? go_on : cannot_go_on).push_back(*which.run);
   }
+  OtherData found;
+  found.cannot_go_on = trained_on_other_data(folder, cannot_go_on);
+  found.ended = trained_on_other_data(folder, ended);
+  if (!go_on.empty())
+    found.go_on = "the data that the recipe names is not what " +
+                  (go_on.size() == 1
+                       ? "a trial began with (" + names_of(go_on) + "); it goes on with its own"
+                       : pluralize(static_cast<int64_t>(go_on.size()), "trial") + " began with (" +
+                             names_of(go_on) + "); they go on with their own") +
+                  ", and new trials train on what the recipe names";
   if (!of_any.empty())
     found.unknown = "the data that the recipe names cannot be read, so nothing tells whether " +
                     were(of_any.size()) + " trained on it (" + names_of(of_any) +
                     "), and other runs of the same recipe were trained on other data; " +
                     kDataPrepareTells;
-  if (!runs.empty())
-    found.text = "the data that the recipe names is not what " + were(runs.size()) +
-                 " trained on (" + names_of(runs) + "); restore it, or remove what was trained: `" +
-                 removal_of(folder, runs) + "`, and the same command trains it again";
   return found;
 }
 

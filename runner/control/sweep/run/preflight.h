@@ -21,14 +21,15 @@ std::vector<FileLock> find_initial_weights(SweepPlan& plan, const StoreFolder& f
 void identify_data(SweepPlan& plan, const Store& store, const StoreFolder& folder,
                    DatasetGlances& glances);
 
-// Trials whose runs were trained on other data than the recipe names now, because files were
-// edited.
+// What to say of trials whose runs were trained on other data than the recipe names now, because
+// files were edited, added or removed. Each names the runs, and is empty where there are none.
 struct OtherData {
-  std::string text;                  // names them and says what to do; empty where there is none
-  bool keeps_from_going_on = false;  // an interrupted trial
-  // The same of those of whose runs nothing tells which the recipe means: they differ in their
-  // data, and its own cannot be read.
-  std::string unknown = {};
+  std::string cannot_go_on;  // they were interrupted, and their own data are gone
+  std::string ended;
+  std::string go_on;  // they were interrupted, and have their own data still
+  // Nothing tells which of its runs the recipe means: they differ in their data, and its own cannot
+  // be read.
+  std::string unknown;
 };
 OtherData other_data(const Store& store, const StoreFolder& folder, const SweepPlan& plan,
                      bool retry_failed);
