@@ -180,6 +180,7 @@ class Survey {
       if (found_.plan.method != "random" && is_replicate(axis.key) && axis.values.size() > 1)
         found_.plan.seeds = static_cast<int64_t>(axis.values.size());
     resolve_points(resolver, points);
+    if (!points.empty()) check_metric();
     if (repeated_ > 0 && are_trials_ && !has_errors(found_.diagnostics))
       warn(repeated_where_,
            std::to_string(repeated_) + " of " +
@@ -220,10 +221,25 @@ class Survey {
     found_.plan.maximize =
         goal.empty() ? larger_is_better(metric).value_or(false) : goal == "maximize";
     found_.plan.metric = std::move(metric);
-    // What the recipe asks for is checked with every trial.
-    const SchemaSet& schemas = SchemaSet::embedded();
-    if (sweep_ && (!sweep_->metric.empty() || key_asking_for_best_metric(schemas, trial).empty()))
-      add(check_metric(*sweep_, found_.plan.metric, axes_, trial));
+  }
+
+  void look_for_metric(const Table& trial) {
+    const Measured measured = measured_series(SchemaSet::embedded(), trial);
+    is_metric_recorded_ |= measured.is_uncertain || measured.has(found_.plan.metric);
+    for (const std::string& name : measured.names())
+      if (std::ranges::count(measured_, name) == 0) measured_.push_back(name);
+  }
+
+  // What a trial's own recipe asks for is checked with it.
+  void check_metric() {
+    const std::string& metric = found_.plan.metric;
+    if (is_metric_recorded_ || is_recorded_always(SchemaSet::embedded(), metric)) return;
+    const std::string message = "no trial records '" + metric + "'";
+    if (sweep_ && !sweep_->metric.empty())
+      add({{sweep_->metric_where, message, help_for_series(metric, measured_)}});
+    else if (!has_errors(found_.diagnostics))
+      warn({}, message + ", so none of them will be the best",
+           "metric=train/loss ranks them by that");
   }
 
   // The recipe's axes, and those of the command line, which win.
@@ -412,6 +428,7 @@ class Survey {
     const SweepPoint& point = *result.point;
     Resolution& resolution = result.resolution;
     add(result.said);
+    look_for_metric(resolution.recipe.root());
     const Diagnostics twice = given_twice(point, resolution.recipe);
     add(twice);
     if (has_errors(resolution.diagnostics) || has_errors(twice)) return;
@@ -448,6 +465,8 @@ class Survey {
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
   std::set<Said> said_;
+  std::vector<std::string> measured_;  // series, by any trial
+  bool is_metric_recorded_ = false;
   int64_t repeated_ = 0;  // points that come to the recipe of one before
   SourceSpan repeated_where_;
   bool are_trials_ = true;  // the points

@@ -9,9 +9,7 @@
 #include "recipe/overrides.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
-#include "recipe/schema/key_lookup.h"
 #include "recipe/schema/validate.h"
-#include "recipe/series.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {
@@ -74,35 +72,6 @@ void zip_listed(const Value& list, const std::set<std::string>& wrong, std::vect
     } catch (const RecipeError& error) {
       add(mistakes, error);
     }
-}
-
-// `asks`: for a metric, which no change turns off on purpose.
-bool changes_evaluations(const std::vector<SweepAxis>& axes, const SchemaSet& schemas,
-                         const Table& root, bool asks) {
-  const auto changes = [&](const std::string& key) {
-    const auto paths = matching_paths(schemas, root, key);
-    return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
-      return path.starts_with("evaluation") || path.starts_with("dataset") ||
-             path.starts_with("metrics");
-    });
-  };
-  for (const SweepAxis& axis : axes) {
-    if (!varies(axis) && asks) continue;  // then the recipe has its value
-    if (axis.values.empty() && changes(key_of(axis.key))) return true;
-    for (const SweepPoint& value : axis.values)
-      for (const SweepChange& change : value)
-        if (changes(key_of(change.override))) return true;
-  }
-  return false;
-}
-
-// By an evaluation that some trials have.
-bool may_be_measured(const SchemaSet& schemas, const std::string& metric) {
-  const std::vector<std::string> types = schemas.types("evaluation");
-  return std::any_of(types.begin(), types.end(), [&](const std::string& type) {
-    return is_measured_by(schemas, type, type, metric) ||
-           is_measured_by(schemas, type, metric.substr(0, metric.find('/')), metric);
-  });
 }
 
 // Of overrides that change [sweep]: what is wrong in the others is said with every trial.
@@ -194,19 +163,6 @@ std::optional<Sweep> read_sweep(const RecipeText& text, const SchemaSet& schemas
   sweep.summary = text_at(extended.root, "sweep.summary").value_or("");
   sweep.mistakes.insert(sweep.mistakes.end(), diagnostics.begin(), diagnostics.end());
   return sweep;
-}
-
-Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
-                         const std::vector<SweepAxis>& axes, const Table& root,
-                         const SchemaSet& schemas) {
-  const Measured measured = measured_series(schemas, root);
-  if (measured.is_uncertain || measured.has(metric)) return {};
-  if (is_recorded_always(schemas, metric)) return {};
-  if (changes_evaluations(axes, schemas, root, !sweep.metric.empty()) &&
-      may_be_measured(schemas, metric))
-    return {};
-  return {{sweep.metric_where, "no trial records '" + metric + "'",
-           help_for_series(metric, measured.names())}};
 }
 
 }  // namespace exprun

@@ -44,10 +44,4 @@ bool has_sweep(const RecipeText& text, const SchemaSet& schemas = SchemaSet::emb
 std::optional<Sweep> read_sweep(const RecipeText& text,
                                 const SchemaSet& schemas = SchemaSet::embedded());
 
-// That no trial records `metric`, which the sweep compares them by. `root` is the completed recipe
-// of the trials; where one of all axes changes what they measure, nothing is said.
-Diagnostics check_metric(const Sweep& sweep, const std::string& metric,
-                         const std::vector<SweepAxis>& axes, const Table& root,
-                         const SchemaSet& schemas = SchemaSet::embedded());
-
 }  // namespace exprun

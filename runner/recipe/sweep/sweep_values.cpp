@@ -252,7 +252,9 @@ std::vector<SweepValue> parse_list(const std::vector<ListPart>& parts, const Sou
   for (const SweepValue& value : values) {
     if (value.text.empty() && values.size() > 1)
       throw RecipeError(all, "a value is missing next to a comma",
-                        "write \"\" for an empty string");
+                        values.back().text.empty()
+                            ? "leave no blank after a comma; an empty string is \"\""
+                            : "write \"\" for an empty string");
     const bool quoted = value.text.starts_with('"') || value.text.starts_with('\'');
     if (quoted && end_of_quoted(value.text, 0) == std::string::npos)
       throw RecipeError(value.where, "the closing quote is missing",

@@ -48,6 +48,39 @@ TEST_CASE("sweep: a value for all trials may be one that makes no other run") {
   CHECK(plan_sweep(recipe(), {"lr=1e-3,2e-3", "world_size=2"}).trials.size() == 2);
 }
 
+// What is said of the metric of these tables, on the command line as in the recipe.
+std::string said_of_metric(const std::string& tables, const std::vector<std::string>& changes) {
+  std::string said;
+  for (const Diagnostic& each : survey_sweep(recipe(tables), changes).diagnostics)
+    said += each.message + "; " + each.help + '\n';
+  return said;
+}
+
+TEST_CASE("sweep: a metric that it names is one that some trial records") {
+  CHECK(said_of_metric("", {"lr=0.1,0.2", "metric=train/loss"}) == "");
+  CHECK(said_of_metric("", {"lr=0.1,0.2", "metric=system/rss"}) == "");
+  CHECK(said_of_metric("", {"lr=0.1,0.2", "metric=val/los"}) ==
+        "no trial records 'val/los'; did you mean 'val/loss'?\n");
+  for (const char* change : {"metrics.val_loss=true", "metrics.val_loss=true,false"}) {
+    CHECK(said_of_metric("[metrics]\nval_loss = false\n", {change, "lr=0.1,0.2"}) == "");
+    CHECK(said_of_metric("", {change, "lr=0.1,0.2", "metric=val/los"}) ==
+          "no trial records 'val/los'; did you mean 'val/loss'?\n");
+  }
+}
+
+TEST_CASE("sweep: where nobody names a metric and no trial records one, that is a warning") {
+  const std::string warning =
+      "no trial records 'val/loss', so none of them will be the best; metric=train/loss ranks "
+      "them by that\n";
+  const std::string none = "[metrics]\nval_loss = false\n",
+                    axes = "[sweep.axes]\nlr = [0.1, 0.2]\n";
+  CHECK(said_of_metric(none, {"lr=0.1,0.2"}) == warning);
+  CHECK(said_of_metric(none + axes, {}) == warning);
+  CHECK(said_of_metric(none + axes, {"metrics.val_loss=false"}) == warning);
+  CHECK(said_of_metric(axes, {"metrics.val_loss=false"}) == warning);
+  CHECK(said_of_metric(axes, {}) == "");
+}
+
 TEST_CASE("sweep: the seeds of a point are counted, whoever asks for them") {
   CHECK(plan_sweep(recipe(), {"lr=1,2"}).seeds == 1);
   CHECK(plan_sweep(recipe(), {"lr=1,2", "seed=7"}).seeds == 1);

@@ -94,31 +94,6 @@ TEST_CASE("sweep: of very many values the first and the last are taken one at a 
   CHECK(points[1001][1].override == "lr=2");
 }
 
-namespace {
-
-Diagnostics metric_check(const std::string& tables) {
-  const auto sweep = read_sweep(recipe_text(kTinyRecipe + tables));
-  const Resolution base = try_resolve(recipe_text(kTinyRecipe + tables, {"~sweep"}));
-  const std::string metric = sweep->metric.empty() ? "val/loss" : sweep->metric;
-  return check_metric(*sweep, metric, sweep->axes, base.recipe.root());
-}
-
-}  // namespace
-
-TEST_CASE("sweep: trials are compared by a series that they record") {
-  const std::string axes = "[sweep]\naxes.lr = [0.1, 0.2]\n";
-  CHECK(metric_check(axes).empty());
-  CHECK(metric_check(axes + "metric = \"train/loss\"\n").empty());
-  CHECK(metric_check(axes + "metric = \"system/rss\"\n").empty());
-  CHECK_FALSE(metric_check(axes + "metric = \"nope/x\"\n").empty());
-  const std::string none = "[metrics]\nval_loss = false\n";
-  CHECK_FALSE(metric_check(none + axes).empty());
-  CHECK(metric_check(none + "[sweep]\naxes.\"metrics.val_loss\" = [true]\n").empty());
-  const std::string either = "[sweep]\naxes.\"metrics.val_loss\" = [true, false]\n";
-  CHECK(metric_check(none + either).empty());
-  CHECK_FALSE(metric_check(none + either + "metric = \"val/los\"\n").empty());
-}
-
 TEST_CASE(
     "sweep: few points of a random search cover each axis evenly, and more come behind them") {
   std::vector<std::string> arguments{"layers=2,4", "seed=1"};
