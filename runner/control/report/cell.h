@@ -44,10 +44,11 @@ std::vector<size_t> sorted_order(const std::vector<Cell>& cells, bool highest_fi
 
 // What a name says of each run.
 struct RunValues {
-  std::vector<Cell> cells;   // one for each run; without a value where the run has none
-  bool are_numbers = false;  // in every run that has one; a parameter may be anything
-  std::string series = {};   // whose values they are, where they are of a series
-  bool are_times = false;    // in Unix milliseconds
+  std::vector<Cell> cells;     // one for each run; without a value where the run has none
+  bool are_numbers = false;    // in every run that has one; a parameter may be anything
+  std::string series = {};     // whose values they are, where they are of a series
+  bool are_times = false;      // in Unix milliseconds
+  std::string no_number = {};  // "a text": what they are where they can be numbers in no run
 };
 
 }  // namespace exprun

@@ -207,29 +207,22 @@ class Filter {
     throw RecipeError(span_of(source_, where.begin, where.size), message, help);
   }
 
-  // "warmup > 5" of durations, or another text that has no order with numbers. Where a value is
-  // "auto", it may be a number in another run.
+  // "warmup > 5" of durations.
   void check_order(const Expression& expression, const RunValues& values) const {
-    const auto is_text = [](const Cell& cell) {
-      const auto* word = std::get_if<std::string>(&cell.value);
-      return word && *word != "auto" && !Side(cell).number;
-    };
+    if (values.no_number.empty()) return;
     const auto& cells = values.cells;
-    const auto text = std::find_if(cells.begin(), cells.end(), is_text);
-    if (text == cells.end() || std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
-          return Side(cell).number.has_value();
-        }))
-      return;
-    const std::string shown = Side(*text).text;
+    const auto shown = std::ranges::find_if_not(cells, is_empty);
     refuse(expression.value.where,
            expression.sign + " compares numbers, but " + to_string(expression.value) + " is " +
-               (parse_period(shown) ? "a duration" : "a text") + ", such as '" + shown + "'",
+               values.no_number +
+               (shown == cells.end() ? "" : ", such as '" + Side(*shown).text + "'"),
            "use = or ~");
   }
 
   void check(const Expression& expression, const RunValues& values) const {
     const std::string& name = expression.value.name;
-    const bool equality = expression.sign == "=" || expression.sign == "!=";
+    const bool orders =
+        expression.kind == Kind::comparison && expression.sign != "=" && expression.sign != "!=";
     const bool pattern = expression.kind == Kind::matches;
     if (pattern || expression.kind == Kind::has_value) return;
     if (name == "tags" || name == "run.tags")
@@ -247,14 +240,13 @@ class Filter {
       } else if (values.are_numbers && !literal.number) {
         refuse(literal.where,
                to_string(expression.value) + " is a number, but " + shown + " is not", "");
-      } else if (!equality && expression.kind == Kind::comparison && !literal.number) {
+      } else if (orders && !literal.number) {
         refuse(literal.where,
                expression.sign + " compares numbers, but " + shown + " is not a number",
-               "use = or !=");
-      } else if (!equality && expression.kind == Kind::comparison) {
-        check_order(expression, values);
+               "use = or ~");
       }
     }
+    if (orders) check_order(expression, values);
   }
 
   void check_state(const Literal& literal) const {

@@ -268,8 +268,10 @@ std::optional<RunValues> ls_cells(const std::vector<ReportedRun>& runs, const st
   for (const RunColumn& each : all) columns.push_back(each.column);
   const auto found = find_column(columns, name);
   if (!found) return std::nullopt;
-  RunValues values{{}, all[*found].column.right, all[*found].series, all[*found].is_time};
-  for (const ReportedRun& run : runs) values.cells.push_back(all[*found].cell(run, now_ms));
+  const RunColumn& column = all[*found];
+  const bool is_text = !column.column.right && !column.is_time;
+  RunValues values{{}, column.column.right, column.series, column.is_time, is_text ? "a text" : ""};
+  for (const ReportedRun& run : runs) values.cells.push_back(column.cell(run, now_ms));
   return values;
 }
 

@@ -250,7 +250,12 @@ TEST_CASE("where: what is wrong with an expression is shown in it") {
   check("state<b", 7, 1, "there is no state 'b'",
         "there are running, finished, diverged, failed, interrupted, preempted, killed, crashed, "
         "pruned, finished early and unknown");
-  check("name<b", 6, 1, "< compares numbers, but 'b' is not a number", "use = or !=");
+  check("name<b", 6, 1, "< compares numbers, but 'b' is not a number", "use = or ~");
+  check("state>finished", 1, 5, "> compares numbers, but state is a text, such as 'finished'",
+        "use = or ~");
+  check("bias>0", 1, 4, "> compares numbers, but bias is a boolean, such as 'true'", "use = or ~");
+  check("betas>0.5", 1, 5, "> compares numbers, but betas is a list", "use = or ~");
+  CHECK(said("expect_initial_loss>5") == "");  // a number in another run
   check("seed=0;drop table run", 7, 1, "unexpected ';'",
         "put a text that has such characters in quotes");
   check("seed=zero", 6, 4, "seed is a number, but 'zero' is not", "");

@@ -13,6 +13,7 @@
 #include "recipe/schema/key_lookup.h"
 #include "recipe/schema/key_synonyms.h"
 #include "recipe/schema/table_schema.h"
+#include "recipe/schema/validate_value.h"
 
 namespace exprun {
 namespace {
@@ -84,6 +85,17 @@ std::vector<std::string> paths_named(const std::string& name, std::vector<std::s
   return preferred_paths(std::move(paths));
 }
 
+// What the values of a key are where they can be no numbers: "a duration"; empty for all others,
+// and for keys of other versions.
+std::string no_number_at(const std::string& path) {
+  const Schema* const schema = schema_at(SchemaSet::embedded(), {}, path);
+  if (schema == nullptr || allows_type(*schema, "number") || allows_type(*schema, "integer"))
+    return "";
+  if (schema->contains("x-period")) return "a duration";
+  if (allows_type(*schema, "boolean")) return "a boolean";
+  return allows_type(*schema, "array") ? "a list" : "a text";
+}
+
 // Of a key that a recipe may have, and no run's has; nothing for any other name.
 std::optional<RunValues> values_of_unused_key(const Runs& runs, const std::string& name) {
   const SchemaSet& schemas = SchemaSet::embedded();
@@ -91,7 +103,9 @@ std::optional<RunValues> values_of_unused_key(const Runs& runs, const std::strin
   if (paths.empty() || is_table(*schema_at(schemas, {}, paths.front()))) return std::nullopt;
   static std::set<std::string> said;  // once: a page that is rewritten asks again and again
   if (said.insert(name).second) log_info("no run has the setting '" + name + "'");
-  return RunValues{std::vector<Cell>(runs.size())};
+  RunValues none{std::vector<Cell>(runs.size())};
+  none.no_number = no_number_at(paths.front());
+  return none;
 }
 
 // The path or series that a word of other tools, or the last part of a series, stands for; else the
@@ -199,7 +213,9 @@ std::optional<std::string> path_of_parameter(const Store& store, const std::stri
 }
 
 RunValues parameter_values(const Store& store, const Runs& runs, const std::string& path) {
-  return in_order_of(runs, store.parameter_by_run(path), false, cell_of_parameter);
+  RunValues values = in_order_of(runs, store.parameter_by_run(path), false, cell_of_parameter);
+  values.no_number = no_number_at(path);
+  return values;
 }
 
 Setting setting_named(const Store& store, const Runs& runs, const std::string& name,
