@@ -181,27 +181,54 @@ bool declares(const Schema& node, const std::string& key) {
   return declares_key(node, key) && key != "type";
 }
 
+// [evaluation.NAME], if the table is known.
+bool has_tables_of_any_name(const Schema* table) {
+  return table != nullptr && table->contains("additionalProperties") &&
+         (*table)["additionalProperties"].is_object();
+}
+
 }  // namespace
 
-std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key) {
-  std::vector<std::string> homes;
+std::vector<KeyHome> homes_of_key(const SchemaSet& schemas, const std::string& key) {
+  std::vector<KeyHome> homes;
   for (const char* table : kTables) {
     const Schema* node = schemas.find(table);
-    if (node != nullptr && declares(*node, key)) homes.push_back("[" + std::string(table) + "]");
+    if (node != nullptr && declares(*node, key)) homes.push_back({table, {}});
     std::vector<std::string> types;
     for (const std::string& type : schemas.types(table))
       if (declares(*schemas.find(table, type), key)) types.push_back(type);
-    const bool named = node != nullptr && node->contains("additionalProperties") &&
-                       (*node)["additionalProperties"].is_object();
+    const bool named = has_tables_of_any_name(node);
     for (const std::string& type : types)
-      if (named) homes.push_back("[" + std::string(table) + "." + type + "]");
+      if (named) homes.push_back({join_path(table, type), {}});
     if (named || types.empty()) continue;
     const bool all = types.size() == schemas.types(table).size();
-    for (std::string& type : types) type = '"' + type + '"';
-    homes.push_back("[" + std::string(table) + "]" +
-                    (all ? "" : " with type = " + alternatives(types)));
+    homes.push_back({table, all ? std::vector<std::string>() : std::move(types)});
   }
   return homes;
+}
+
+std::string to_string(const KeyHome& home) {
+  std::vector<std::string> types = home.types;
+  for (std::string& type : types) type = '"' + type + '"';
+  return '[' + home.table + ']' + (types.empty() ? "" : " with type = " + alternatives(types));
+}
+
+std::vector<std::string> tables_in_tables(const SchemaSet& schemas) {
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& table, const Schema* schema) {
+    if (schema == nullptr || !schema->contains("properties")) return;
+    for (const auto& [key, node] : schema->at("properties").items()) {
+      const std::string path = join_path(table, key);
+      if (is_table(node) && std::ranges::count(paths, path) == 0) paths.push_back(path);
+    }
+  };
+  for (const char* table : kTables) {
+    const Schema* node = schemas.find(table);
+    add(table, node);
+    for (const std::string& type : schemas.types(table))
+      if (!has_tables_of_any_name(node)) add(table, schemas.find(table, type));
+  }
+  return paths;
 }
 
 std::string names_of_keys(const std::string& table, const std::vector<std::string>& keys) {
@@ -272,17 +299,16 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   for (const std::string& path : paths) names.push_back(last_part(path));
   const std::string own = parent_path(key);
   const std::vector<std::string> own_keys = keys_of_table(schemas, root, own);
-  const std::vector<std::string> homes = homes_of_key(schemas, last_part(key));
+  const std::vector<KeyHome> homes = homes_of_key(schemas, last_part(key));
   // In another table; of a name that several have, as tokens, the user means the one of its own.
   if (std::count(names.begin(), names.end(), last_part(key)) == 1 &&
       (own_keys.empty() || homes.size() < 2))
     return "did you mean '" +
            paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
   // Of another type than that of the recipe.
-  for (const std::string& home : homes)
-    if (home.find("] with type = ") != home.npos &&
-        (key == last_part(key) || home.starts_with("[" + parent_path(key) + "]")))
-      return "it belongs in " + home;
+  for (const KeyHome& home : homes)
+    if (!home.types.empty() && (key == last_part(key) || home.table == parent_path(key)))
+      return "it belongs in " + to_string(home);
   if (!own_keys.empty()) {
     auto near_own = name_meant(last_part(key), own_keys);
     if (!near_own) near_own = nearest(last_part(key), own_keys);

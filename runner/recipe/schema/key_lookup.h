@@ -51,8 +51,18 @@ struct MeantKey {
 std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& path,
                                   const Schema& table, const std::string& text);
 
-// Where a key is at home: "[optimizer]", "[schedule] with type = \"wsd\"", "[evaluation.sample]".
-std::vector<std::string> homes_of_key(const SchemaSet& schemas, const std::string& key);
+// A table that has a key.
+struct KeyHome {
+  std::string table;               // "optimizer", "evaluation.sample"
+  std::vector<std::string> types;  // of the table; empty: all have it
+};
+std::vector<KeyHome> homes_of_key(const SchemaSet& schemas, const std::string& key);
+
+// "[optimizer]", "[schedule] with type = \"wsd\""
+std::string to_string(const KeyHome& home);
+
+// The tables that stand in those of a recipe: "model.lora".
+std::vector<std::string> tables_in_tables(const SchemaSet& schemas);
 
 // "the keys of [checkpoint] are every and keep_last", or where to read them if they are many.
 std::string names_of_keys(const std::string& table, const std::vector<std::string>& keys);
