@@ -154,8 +154,9 @@ class DataLook {
 // The words of the segments of its examples; none of other data, and of examples that only
 // preparing them tells.
 std::vector<uint32_t> segments_of(const DataGlance& glance, const StoreFolder& folder) {
-  if (glance.fingerprint.value_or("").empty()) return glance.train_segments;
-  return read_segment_words(load_set(folder.data() / *glance.fingerprint).train_segments);
+  const std::string& fingerprint = glance.prepared_fingerprint;
+  if (fingerprint.empty()) return glance.train_segments;
+  return read_segment_words(load_set(folder.data() / fingerprint).train_segments);
 }
 
 void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance& glance,

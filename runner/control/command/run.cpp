@@ -93,18 +93,15 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
 
 // Of a finished run.
 void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
-                 const RunRow& run) {
+                 const Launch& launched) {
+  const RunRow& run = launched.run;
   // They are no part of what makes a recipe another: they are for the run that is there.
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
   const bool is_extended = run.recipe_hash != resolved.hash();
-  auto same = is_extended ? store.extended_runs(run.name, resolved.hash())
-                          : store.runs(run.name, run.recipe_hash);
-  std::erase_if(same, [&](const RunRow& other) { return other.origin != run.origin; });
-  const bool differ = differ_in_data(same);
-  const auto data =
-      data_fingerprint(resolved, folder.data(), differ ? Reading::all : Reading::little);
-  if (!data && differ)
+  const auto data = data_fingerprint(resolved, folder.data(),
+                                     launched.differ_in_data ? Reading::all : Reading::little);
+  if (!data && launched.differ_in_data)
     log_warning(
         std::string("the data that the recipe names cannot be read, so nothing tells whether this "
                     "run was trained on it, and other runs of the same recipe were trained on "
@@ -128,7 +125,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
     case Decision::refuse_ended:
       refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:
-      show_result(store, folder, resolved, launched.run);
+      show_result(store, folder, resolved, launched);
       return {};
     case Decision::start_new:
     case Decision::continue_run:

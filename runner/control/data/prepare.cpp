@@ -183,7 +183,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
       TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
       glance.dataset_info = std::move(text.dataset_info);
       glance.prepared = std::move(text.prepared);
-      glance.fingerprint = std::move(text.fingerprint);
+      glance.prepared_fingerprint = std::move(text.prepared_fingerprint);
       glance.train_segments = std::move(text.train_segments);
     } else {
       const PreparedData shards = find_shards(recipe, libtorch);

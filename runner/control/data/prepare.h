@@ -30,9 +30,9 @@ struct DataGlance {
   DatasetInfo dataset_info;
   // What prepare_data would give, where these files, unchanged since, are prepared already.
   std::optional<PreparedData> prepared = {};
-  // Of a text: of the prepared data that these files make, "" where that is not there; nothing
-  // where large files would have to be read for it.
-  std::optional<std::string> fingerprint = {};
+  // Of a text: the fingerprint of the data that these files make, where they are prepared, as far
+  // as is known without reading large files.
+  std::string prepared_fingerprint = {};
   // Of few examples that are not prepared yet: the words of their segments (text/examples.h).
   std::vector<uint32_t> train_segments = {};
 };

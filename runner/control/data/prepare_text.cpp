@@ -99,10 +99,8 @@ class Preparation {
 
   TextGlance glance(const fs::path& data_folder) {
     refuse_empty_files();
-    if (auto data = known_data(data_folder)) {
-      const std::string fingerprint = data->fingerprint;
-      return {facts_of(*data), std::move(data), fingerprint};
-    }
+    if (const auto data = known_data(data_folder))
+      return {facts_of(*data), data, data->fingerprint};
     const bool large = inputs_.source_bytes() > kLookedThrough;
     if (const auto data = large ? std::nullopt : same_data(data_folder))
       return {facts_of(*data), std::nullopt, data->fingerprint};
@@ -111,7 +109,6 @@ class Preparation {
     const bool all_are_unpacked = unpacked.size() == inputs_.sources().size();
     if (!large) check_records(options_, unpacked);
     TextGlance glance;
-    if (!large) glance.fingerprint = "";
     if (options_.tokenizer != "char" || !large) {
       const auto tokenizer = this->tokenizer();
       glance.dataset_info = facts_of(*tokenizer);

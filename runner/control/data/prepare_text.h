@@ -29,9 +29,9 @@ PreparedData prepare_text(const Section& dataset, const Table& table,
 // unless it takes the characters of a large text.
 struct TextGlance {
   DatasetInfo dataset_info = {};
-  std::optional<PreparedData> prepared = {};    // from these files, which have not changed since
-  std::optional<std::string> fingerprint = {};  // as that of DataGlance
-  std::vector<uint32_t> train_segments = {};    // as that of DataGlance
+  std::optional<PreparedData> prepared = {};  // from these files, which have not changed since
+  std::string prepared_fingerprint = {};      // as that of DataGlance
+  std::vector<uint32_t> train_segments = {};  // as that of DataGlance
 };
 
 // Throws RecipeError for what shows at first sight: options, missing files, the vocabulary.

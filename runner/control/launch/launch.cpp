@@ -199,7 +199,9 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
       if (has_lost_launcher(run)) return {which.decision, run, {}};
       continue;
     }
-    if (!needs_a_trainer(which.decision)) return {which.decision, *which.run, {}};
+    if (!needs_a_trainer(which.decision))
+      return {
+          .decision = which.decision, .run = *which.run, .differ_in_data = which.differ_in_data};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(store, folder, request, which.run);
     if (!data) data = prepared.data.fingerprint;

@@ -91,7 +91,8 @@ DataGlance require_at_first_sight(const LaunchRequest& request, const StoreFolde
                                   const std::optional<RunRow>& run) {
   DataGlance glance = glance_at_data(request.resolved, folder.data());
   const auto before = run_with_these_data(request, folder, run);
-  if (before && (has_errors(glance.problems) || glance.fingerprint != before->data_fingerprint))
+  const auto is_as_before = [&] { return glance.prepared_fingerprint == before->data_fingerprint; };
+  if (before && (has_errors(glance.problems) || !is_as_before()))
     if (auto data = recorded_data(*before, folder.run(before->folder),
                                   run ? NewSources::are_left_out : NewSources::are_read,
                                   [&] { return source_files(request.resolved); }))

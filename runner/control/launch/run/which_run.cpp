@@ -67,7 +67,7 @@ WhichRun extended_run(Store& store, const StoreFolder& folder, const LaunchReque
   const Decision decision = state == RunState::running    ? Decision::refuse_running
                             : state == RunState::finished ? Decision::show_result
                                                           : Decision::refuse_ended;
-  return {decision, std::move(runs.front())};
+  return {decision, runs.front(), differ_in_data(runs)};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ bool needs_a_trainer(Decision decision) {
 
 WhichRun which_run(const std::vector<RunRow>& same, bool always_new) {
   if (always_new || same.empty()) return {};
-  return {decision_for(same.front()), same.front()};
+  return {decision_for(same.front()), same.front(), differ_in_data(same)};
 }
 
 WhichRun which_run(Store& store, const StoreFolder& folder, const LaunchRequest& request,
