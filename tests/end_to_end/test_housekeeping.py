@@ -383,12 +383,14 @@ class Housekeeping(ExprunTest):
     def test_a_signal_to_export_alone_does_not_wait_for_the_trainer(self):
         self.exprun("tiny.toml", "steps=1", "activation=gelu_tanh")
         process = self.start("export", "@last", "--huggingface", "out")
-        def trainers():
-            with contextlib.suppress(FileNotFoundError):
-                return [pid for pid in children(process.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/exprun-trainer")]
-            return []
-        self.wait_until(trainers, process)
-        os.kill(trainers()[0], signal.SIGSTOP)
+        def stop_trainer():
+            for pid in children(process.pid):
+                with contextlib.suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+                    if os.readlink(f"/proc/{pid}/exe").endswith("/exprun-trainer"):
+                        os.kill(pid, signal.SIGSTOP)
+                        return True
+            return False
+        self.wait_until(stop_trainer, process)
         process.terminate()
         stopped = self.finish(process)
         self.assertEqual((stopped.code, stopped.err.splitlines()[-1]), (143, "exprun: error: export: stopped; nothing was written"))

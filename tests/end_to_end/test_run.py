@@ -308,7 +308,7 @@ class Run(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         run = self.run_folder()
         message = ("'nothing' does not exist\n    init_from=nothing\n              ^^^^^^^ it takes a HuggingFace folder, a file of "
-                   "weights, the folder of a checkpoint, @best or a run in the store 'runs' (exprun ls); without it, weights are random\n")
+                   "weights, a checkpoint, a run in the store 'runs' (exprun ls), @last or @best; without it, weights are random\n")
         said = self.exprun("tiny.toml", "seed=5", "init_from=nothing", code=2).err
         self.assertEqual(said, f"<override 2>:1:11: error: {message}")
         checked = self.exprun("check", "tiny.toml", "init_from=nothing")

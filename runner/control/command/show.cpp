@@ -160,11 +160,9 @@ std::pair<Store, RunRow> run_called(const std::string& word, const Globals& glob
   RunRow run = find_run(store, globals.store, word);
   return {std::move(store), std::move(run)};
 } catch (const Error& error) {
-  const bool has_advice = std::string_view(error.what()).find("did you mean") != std::string::npos;
-  const std::string meant =
-      error.code() == ExitCode::no_such_run && !has_advice ? meant_recipe(word) : "";
+  const std::string meant = error.code() == ExitCode::no_such_run ? meant_recipe(word) : "";
   if (meant.empty()) throw;
-  throw Error(error.what() + meant, error.code());
+  throw Error("show: '" + word + "' is neither a recipe nor a run" + meant, error.code());
 }
 
 // Prints the run. Throws Error, also when no run is called so.

@@ -177,7 +177,7 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
     diagnostics.push_back(
         clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
               "'decay_length' of " + to_string(*length) +
-                  (*warmup_steps > 0 ? " begins within the warmup" : " is too long"),
+                  (*length_steps > *until_steps ? " is too long" : " reaches into the warmup"),
               "the decay ends after " + to_string(*until)));
 }
 

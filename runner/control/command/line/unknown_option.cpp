@@ -192,9 +192,11 @@ std::string advice_on_option(const std::string& word, const std::string& next,
     }
     if (option == "--sweep" && usage.find("[SWEEP]") != std::string::npos)
       return "; the sweep is a word without an option";
-    if (option == "--sweep" && command == "export")
-      return "; name the runs: exprun ls --sweep " + shell_quoted(value_of(word, option, next)) +
-             " lists them";
+    if (option == "--sweep" && command == "export") {
+      const std::string sweep = value_of(word, option, next);
+      return "; name the runs: `exprun ls --sweep " +
+             (sweep.empty() ? "SWEEP" : shell_quoted(sweep)) + "` lists them";
+    }
     if (option == "--all" && usage.find("[RUN...]") != std::string::npos)
       return "; without RUN, the command is about all of them";
     if (option == "--all" && usage.find("RUN...") != std::string::npos)

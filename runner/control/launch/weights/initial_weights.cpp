@@ -49,10 +49,9 @@ std::string how_to_get(const std::string& words, const StoreFolder& folder) {
   if (words.find("://") != std::string::npos) return kDownloadFirst;
   for (const fs::path& file : {fs::path(words), fs::path(words) / kModelFile})
     if (const auto command = command_to_get(file.string())) return "get it: " + *command;
-  return "it takes a HuggingFace folder, a file of weights, the folder of a checkpoint, @best or a "
-         "run in the store '" +
+  return "it takes a HuggingFace folder, a file of weights, a checkpoint, a run in the store '" +
          folder.shown.string() + "' (exprun ls" + store_option(folder.shown) +
-         "); without it, weights are random";
+         "), @last or @best; without it, weights are random";
 }
 
 std::string help_for(const std::string& words, const StoreFolder& folder) {

@@ -222,8 +222,6 @@ size_t common_start(const std::vector<PlotCurve>& curves) {
   return is_whole ? 0 : first_bytes(first, size).size();
 }
 
-// A line for each curve. Where one has no room, what all labels begin with is cut first: it tells
-// none of them apart.
 // Where colors do not tell the curves apart.
 bool has_letters(const Panel& panel, const TerminalPlotOptions& options) {
   if (!options.colors) return panel.curves.size() > 1;
@@ -232,8 +230,11 @@ bool has_letters(const Panel& panel, const TerminalPlotOptions& options) {
   return looks.size() < panel.curves.size();
 }
 
+// A line for each curve. Where one has no room, what all labels begin with is cut first: it tells
+// none of them apart.
 std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& options) {
   const size_t room = options.width - 5;
+  const bool letters = has_letters(panel, options);
   const bool fit = std::all_of(panel.curves.begin(), panel.curves.end(), [&](const PlotCurve& c) {
     return display_width(c.label) + display_width(c.reading) <= room;
   });
@@ -245,7 +246,7 @@ std::vector<std::string> legend(const Panel& panel, const TerminalPlotOptions& o
     const std::string label = (start ? "…" : "") + curve.label.substr(start);
     const size_t for_label = room - std::min(room, display_width(curve.reading));
     const std::string text = clipped(shortened(label, for_label) + curve.reading, room);
-    const std::string letter = has_letters(panel, options) ? letter_of(i) + ' ' : "";
+    const std::string letter = letters ? letter_of(i) + ' ' : "";
     lines.push_back(letter + inked(sign, ink_of(curve), options.colors) + text);
   }
   return lines;
