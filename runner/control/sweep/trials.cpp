@@ -144,13 +144,14 @@ Diagnostics stops_after_warmup(const EarlyStop& rule, const ResolvedRecipe& tria
   return {warning};
 }
 
-// "trials=24" is no axis: what changes [sweep] itself goes over to the overrides of the recipe.
+// "trials=24" and "~sweep" are no axes: what changes [sweep] itself goes over to the overrides of
+// the recipe.
 void move_settings(std::vector<std::string>& arguments, std::vector<std::string>& overrides,
                    const Table& root) {
   const auto settings =
       std::stable_partition(arguments.begin(), arguments.end(), [&](const std::string& argument) {
         const auto paths = matching_paths(SchemaSet::embedded(), root, key_of(argument));
-        return paths.size() != 1 || !paths.front().starts_with("sweep.");
+        return paths.size() != 1 || split_path(paths.front()).front() != "sweep";
       });
   overrides.insert(overrides.end(), settings, arguments.end());
   arguments.erase(settings, arguments.end());
@@ -168,12 +169,13 @@ class Survey {
   Survey(RecipeText recipe, std::vector<std::string> arguments, const GlanceAtData& glance,
          const SearchOptions& options)
       : recipe_(recipe), glance_(glance) {
-    const bool in_recipe = has_sweep(recipe);
+    bool in_recipe = has_sweep(recipe);
     if (in_recipe) recipe_.imply("~sweep");
     const Resolver resolver(recipe_);
     const Resolution base = resolver(recipe_.overrides);
     move_settings(arguments, recipe.overrides, base.recipe.root());
     sweep_ = read_sweep(recipe);
+    in_recipe = in_recipe && sweep_;  // not where the command line removes it
     read_space(arguments, options, base.recipe.root());
     const std::vector<SweepPoint> points = points_of_space(resolver, base.recipe.root());
     for (const SweepAxis& axis : axes_)
@@ -190,8 +192,8 @@ class Survey {
            "to train each point several times, give --seeds N");
     if (!are_trials_) found_.plan.trials.clear();
     // A value that is no value may have been meant as several: that is said first.
-    const bool varies_nothing = !in_recipe && !search_.seeds && search_.points.empty() &&
-                                std::none_of(axes_.begin(), axes_.end(), varies);
+    const bool has_axes = in_recipe ? !axes_.empty() : std::ranges::any_of(axes_, varies);
+    const bool varies_nothing = !has_axes && !search_.seeds && search_.points.empty();
     if (varies_nothing && !has_errors(found_.diagnostics))
       throw Error("sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4",
                   ExitCode::bad_recipe);

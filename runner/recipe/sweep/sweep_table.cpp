@@ -123,9 +123,10 @@ SweepSearch search_of(const Table& root) {
 void require_a_space(const Table& root, Diagnostics& diagnostics) {
   const Entry* sweep = root.entry("sweep");
   const bool has_only_settings = sweep->value.origin == Origin::command_line;  // "trials=24"
-  if (sweep->value.as<Table>() == nullptr || has_only_settings) return;
+  const Table* const table = sweep->value.as<Table>();
+  if (table == nullptr || has_only_settings || table->removed_at("axes")) return;
   for (const char* key : {"axes", "points", "seeds"})
-    if (sweep->value.as<Table>()->find(key) != nullptr) return;
+    if (table->find(key) != nullptr) return;
   diagnostics.push_back({sweep->where, "[sweep] needs 'axes'",
                          "the keys to sweep over and their values, below [sweep.axes]"});
 }

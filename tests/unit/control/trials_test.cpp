@@ -48,6 +48,16 @@ TEST_CASE("sweep: a value for all trials may be one that makes no other run") {
   CHECK(plan_sweep(recipe(), {"lr=1e-3,2e-3", "world_size=2"}).trials.size() == 2);
 }
 
+TEST_CASE("sweep: the command line may remove the space of the recipe") {
+  const RecipeText text = recipe("[sweep]\naxes.lr = [1, 2]\naxes.num_layers = [2, 4]\n");
+  for (const char* removed : {"~sweep", "~sweep.axes"}) {
+    CHECK(labels(plan_sweep(text, {removed, "seed=1,2"})) == Labels{"seed=1", "seed=2"});
+    CHECK_THROWS_WITH_AS(plan_sweep(text, {removed}),
+                         "sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4", Error);
+  }
+  CHECK(labels(plan_sweep(text, {"~sweep.axes.num_layers"})) == Labels{"lr=1", "lr=2"});
+}
+
 // What is said of the metric of these tables, on the command line as in the recipe.
 std::string said_of_metric(const std::string& tables, const std::vector<std::string>& changes) {
   std::string said;

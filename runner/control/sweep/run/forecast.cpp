@@ -201,7 +201,9 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
     text += forecast.jobs == 1 ? " if run one after another"
                                : " if run " + std::to_string(forecast.jobs) + " at a time";
   if (forecast.ended.contains(RunState::pruned))
-    text += "; `exprun resume RUN` continues a pruned trial";
+    text += plan.early_stop.rule == EarlyStop::Rule::none
+                ? "; `exprun resume RUN` continues a pruned trial"
+                : "; a pruned trial continues if it is not behind among these";
   if (forecast.ended.contains(RunState::failed) || forecast.ended.contains(RunState::diverged))
     text += "; --retry-failed starts again those that failed";
   return text;
