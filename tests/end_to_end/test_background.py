@@ -131,6 +131,18 @@ class Background(ExprunTest):
         self.assertEqual(self.exprun("logs", name, "--rank", "1", code=1).err,
                          f"exprun: error: logs: there is no {missing}; a rank above 0 has one on the machine that it runs on\n")
 
+    def test_a_name_means_the_run_that_can_be_stopped(self):
+        first, _, _ = self.detach(*ENDLESS, "run.name=bg")
+        self.exprun("tiny.toml", "steps=1", "run.name=bg")
+        self.assertRegex(self.exprun("stop", "bg").err, rf"\Aexprun: {first} is saved and ended at step \d+; ")
+        self.assertIn(" is not running: it is finished at step 1\n", self.exprun("stop", "bg", code=1).err)
+        self.detach(*ENDLESS, "run.name=bg", "--new")
+        self.exprun("resume", first, "--detach")
+        self.exprun("tiny.toml", "steps=2", "run.name=bg")
+        self.assertEqual(self.exprun("stop", "bg", code=2).err,
+                         "exprun: error: stop: 2 runs named 'bg' are running; give their folders (exprun ls --where state=running)\n")
+        self.exprun("stop", "bg*")
+
     def test_several_runs_are_stopped_at_once(self):
         names = [self.detach(*ENDLESS, f"run.name={name}")[0] for name in ("one", "other")]
         self.assertEqual(self.exprun("stop", "o*").err.count("is saved and ended at step"), 2)

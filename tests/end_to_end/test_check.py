@@ -1,5 +1,6 @@
 """`exprun check` judges the recipe, whatever the state of the store beside it."""
 import contextlib
+import gzip
 import os
 import re
 import sqlite3
@@ -185,9 +186,11 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         for command in ("check", *words), words:
             self.assertIn(said, self.exprun(*command, code=2).err)
         self.write("bad.jsonl", '{"question": "Why?"}\n')
+        self.write("packed.jsonl.gz", gzip.compress((self.folder / "bad.jsonl").read_bytes()))
         for command in ("check", "tiny.toml"), ("tiny.toml",):
-            self.assertIn("error: record 1 of 'bad.jsonl' (line 1) has no field 'text'",
-                          self.exprun(*command, "path=bad.jsonl", code=2).err)
+            for file in "bad.jsonl", "packed.jsonl.gz":
+                self.assertIn(f"error: record 1 of '{file}' (line 1) has no field 'text'",
+                              self.exprun(*command, f"path={file}", code=2).err)
 
     def test_examples_are_found_through_the_environment(self):
         self.write("examples/hellaswag.jsonl", '{"ctx": "little", "endings": ["ships", "sea", "home", "out"], "label": 0}\n')

@@ -428,13 +428,16 @@ class New(ExprunTest):
         (self.folder / "nano").mkdir()
         for name, count in ("train", 4000), ("val", 1000):
             (self.folder / f"nano/{name}.bin").write_bytes(struct.pack(f"<{count}H", *(n * 7919 % 50257 for n in range(count))))
-        for path in "nano/train.bin", "nano":
-            self.exprun("new", "mine", "--data", "token_shards", "--path", path)
+        for words in ("nano/train.bin", "--data", "token_shards"), ("nano", "--data", "token_shards"), ("nano",):
+            self.exprun("new", "mine", "--path", *words)
             table = (self.folder / "mine.toml").read_text()
             for line in 'train = "nano/train.bin" ', 'validation = "nano/val.bin" ', 'format = "raw_uint16" ':
                 self.assertIn("\n" + line, table)
             self.assertIn("mine.toml: no mistakes\n", self.exprun("check", "mine.toml").out)
             (self.folder / "mine.toml").unlink()
+        said = self.exprun("new", "both", "--data", "token_shards", "--path", "nano/*.bin").err
+        self.assertIn("exprun: warning: new: the recipe trains on all files that \"nano/*.bin\" matches, also on 'nano/val.bin', and has no "
+                      "validation; to use files with \"val\" in their names for it, write --path nano\n", said)
         self.assertEqual(self.exprun("new", "mine", "--data", "token_shards", "--path", "text.txt", code=2).err,
                          "exprun: error: new: 'text.txt' is text, not tokens; write --data text\n")
         self.assertFalse((self.folder / "mine.toml").exists())

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -254,7 +255,8 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(1,), (3,)])
 
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
-        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))  # what is packed is read when it is prepared
+        noise = random.Random(1).randbytes(3 << 19).hex().encode()  # large packed files are read when they are prepared
+        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "' + noise + b'"}\n'))
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")
         said = self.exprun(*line, code=6).err
         self.assertRegex(said, r"\[1/2\] dataset.path=packed.jsonl.gz: could not begin: .*has no field 'text'")

@@ -210,6 +210,20 @@ bool are_bare_tokens(const std::vector<Source>& sources) {
   return bare != nullptr;
 }
 
+// "shards/*.bin", which matches those for validation too.
+void warn_of_validation_among(const Words& path) {
+  const std::vector<Source> sources = sources_at(path);
+  const auto validates = [](const Source& source) { return is_named_for_validation(source.file); };
+  const auto found = std::ranges::find_if(sources, validates);
+  if (found == sources.end() || std::ranges::all_of(sources, validates)) return;
+  const std::string folder = found->file.parent_path().string();
+  log_warning("new: the recipe trains on all files that " + toml_of_patterns(path) +
+              " matches, also on '" + found->file.string() +
+              "', and has no validation; to use files with \"val\" in their names for it, write "
+              "--path " +
+              shell_quoted(folder.empty() ? "." : folder));
+}
+
 // A folder is no source: the files in it are.
 void name_data(const std::string& path, StarterRequest& request) {
   if (path.empty()) return;
@@ -227,6 +241,7 @@ void name_data(const std::string& path, StarterRequest& request) {
   request.bytes = bytes_of(request.path);
   if (request.data != kTokenShards || !request.bytes) return;
   if (request.validation.empty()) request.validation = validation_beside(path);
+  if (request.validation.empty()) warn_of_validation_among(request.path);
   std::vector<Source> sources = sources_at(request.path);
   refuse_text_as_tokens(sources);
   if (!request.validation.empty())

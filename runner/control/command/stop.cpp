@@ -32,12 +32,26 @@ std::vector<RunRow> running(const Store& store, const StoreFolder& folder) {
   return runs;
 }
 
+// The one that runs, of the name of a newer one that has ended. Throws Error where several do.
+std::optional<RunRow> running_namesake(const Store& store, const StoreFolder& folder,
+                                       const RunRow& newest) {
+  std::vector<RunRow> runs = running(store, folder);
+  std::erase_if(runs, [&](const RunRow& run) { return run.name != newest.name; });
+  if (runs.size() > 1)
+    throw Error("stop: " + std::to_string(runs.size()) + " runs named '" + newest.name +
+                    "' are running; give their folders (exprun ls --where state=running)",
+                ExitCode::bad_recipe);
+  return runs.empty() ? std::nullopt : std::optional(runs.front());
+}
+
 std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
                           const std::string& reference) {
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
     require_one_meaning("stop", store, reference, run);
-    return {run};
+    return {run.state == RunState::running || run.name != reference
+                ? run
+                : running_namesake(store, folder, run).value_or(run)};
   }
   std::vector<RunRow> runs = running(store, folder);
   std::erase_if(runs, [&](const RunRow& run) { return !matches(reference, run); });

@@ -95,8 +95,8 @@ std::vector<std::string> shard_patterns(const fs::path& folder, Split split) {
     const std::string stem = file.stem().string();
     if (file.extension() != ".bin" || stem.starts_with('.') || !entry.is_regular_file(ignored))
       continue;
-    const bool validates = stem.find("val") != stem.npos;
-    (validates == (split == Split::validation) ? files : others).push_back(file);
+    (is_named_for_validation(file) == (split == Split::validation) ? files : others)
+        .push_back(file);
   }
   const fs::path place = as_pattern(folder.string());
   std::set<std::string> patterns;
@@ -144,6 +144,10 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
+bool is_named_for_validation(const fs::path& shard) {
+  return shard.stem().string().find("val") != std::string::npos;
+}
+
 bool is_left_out(const fs::path& folder, const std::string& dataset) {
   return is_store(folder) || (dataset != kShards && path_exists(folder / kManifestName));
 }
@@ -165,7 +169,23 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::string& dat
   return files;
 }
 
+namespace {
+
+// As nanoGPT writes them, which only their names tell.
+bool has_shards_without_header(const fs::path& folder) try {
+  for (const char* name : {"train.bin", "val.bin"})
+    if (!fs::is_regular_file(folder / name) ||
+        inspect_shard(folder / name, ShardFormat::raw_uint16).tokens == 0)
+      return false;
+  return true;
+} catch (const std::runtime_error&) {  // Error, fs::filesystem_error: other files of these names
+  return false;
+}
+
+}  // namespace
+
 bool has_token_shards(const fs::path& folder) {
+  if (has_shards_without_header(folder)) return true;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) try {
       if (entry.path().extension() == ".bin" && begins_as_shard(entry.path())) return true;

@@ -18,8 +18,12 @@ struct WantedFiles {
 // The pattern that only this name matches.
 std::string as_pattern(const std::string& name);
 
-// Whether token shards that say so by their header lie in a folder.
+// Whether token shards that say so by their header lie in a folder, or train.bin and val.bin
+// without one.
 bool has_token_shards(const std::filesystem::path& folder);
+
+// Whether "val" is in the name of a token shard.
+bool is_named_for_validation(const std::filesystem::path& shard);
 
 // Whether ** does not enter a folder: a store of runs, or what else exprun wrote, such as prepared
 // data, unless it is token shards that are wanted.

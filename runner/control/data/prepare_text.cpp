@@ -35,6 +35,9 @@ using nlohmann::json;
 // So much of a text is read for a mere check: for its content's hash, for its characters.
 constexpr int64_t kLookedThrough = int64_t{16} << 20;
 
+// A packed file that is no larger is read for it, too: most unpack to less than ten times as much.
+constexpr uintmax_t kUnpacked = uintmax_t{1} << 20;
+
 // So much is tokenized for it, in some tenths of a second: to know how many tokens there are, and
 // how long examples are.
 constexpr int64_t kTokenized = int64_t{4} << 20;
@@ -107,7 +110,7 @@ class Preparation {
     if (!inputs_.has_standard_input()) check_texts(options_, inputs_.sources());
     const std::vector<RawSource> unpacked = unpacked_sources();
     const bool all_are_unpacked = unpacked.size() == inputs_.sources().size();
-    if (!large) check_records(options_, unpacked);
+    if (!large) check_records(options_, quickly_read_sources());
     TextGlance glance;
     if (options_.tokenizer != "char" || !large) {
       const auto tokenizer = this->tokenizer();
@@ -144,6 +147,17 @@ class Preparation {
     for (const RawSource& raw : inputs_.sources())
       if (!is_packed(raw.source.file)) unpacked.push_back(raw);
     return unpacked;
+  }
+
+  // Those and small ones that are packed.
+  std::vector<RawSource> quickly_read_sources() const {
+    std::vector<RawSource> sources;
+    if (inputs_.has_standard_input()) return sources;
+    std::error_code unreadable;  // then it has more bytes than any file
+    for (const RawSource& raw : inputs_.sources())
+      if (!is_packed(raw.source.file) || fs::file_size(raw.source.file, unreadable) <= kUnpacked)
+        sources.push_back(raw);
+    return sources;
   }
 
   void measure(const Tokenizer& tokenizer, TextGlance& glance) const {

@@ -106,6 +106,20 @@ TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote ther
         "**/*.c **/*.cc **/*.h **/*.md **/*.rst **/*.tex **/*.txt **/README");
 }
 
+TEST_CASE("folder patterns: tokens without a header are known by the names that nanoGPT has") {
+  const TemporaryFolder folder;
+  folder.write("readme.md", "about the tokens");
+  const std::string tokens("\1\0\2\0\3\0", 6);
+  folder.write("train.bin", tokens);
+  CHECK_FALSE(has_token_shards(folder.path()));
+  folder.write("val.bin", tokens);
+  CHECK(has_token_shards(folder.path()));
+  for (const std::string& other : {std::string(), std::string("\1\0\2", 3), std::string(80, 'a')}) {
+    folder.write("val.bin", other);
+    CHECK_FALSE(has_token_shards(folder.path()));
+  }
+}
+
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {
   const TemporaryFolder folder;
   const std::string at = folder.path().string();
