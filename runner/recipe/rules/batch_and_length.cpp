@@ -181,6 +181,24 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
               "the decay ends after " + to_string(*until)));
 }
 
+// A rate that decays to zero stays there.
+void decayed_rate_trains(const RuleInput& input, Diagnostics& diagnostics) {
+  const std::string type = text_at(input.root, "schedule.type").value_or("");
+  const Value* const factor = valid_at(input.root, "schedule.min_lr_factor");
+  const auto* const least = factor ? factor->as<double>() : nullptr;
+  if ((type != "linear" && type != "cosine" && type != "wsd") || !least || *least > 0) return;
+  const auto until = period_at(input.root, "schedule.decay_until");
+  const auto decayed = until ? in_steps(input.root, input.dataset_info, *until) : std::nullopt;
+  const auto steps = run_steps(input.root, input.dataset_info);
+  if (!decayed || !steps || *decayed + 1 > static_cast<double>(*steps)) return;
+  const int64_t idle = *steps - static_cast<int64_t>(std::ceil(*decayed));
+  diagnostics.push_back(
+      clash(input.root, {"schedule.decay_until", "run.steps", "run.length"},
+            "the learning rate is 0 after 'decay_until', so the last " + pluralize(idle, "step") +
+                (idle == 1 ? " changes" : " change") + " nothing",
+            "write min_lr_factor = 0.1, or let the decay end with the run", Severity::warning));
+}
+
 void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnostics) {
   const std::string path = "schedule.decay_until";
   const Schema* schema = schema_at(input.schemas, input.root, path);

@@ -47,6 +47,7 @@ constexpr Rule kRules[] = {
     warmup_fits_run,
     decay_fits_run,
     decay_follows_warmup,
+    decayed_rate_trains,
     schedule_has_an_end_of_decay,
     epochs_have_meaning,
     periods_fit_run,

@@ -93,6 +93,7 @@ void warmup_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics);
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics);
 void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics);
+void decayed_rate_trains(const RuleInput& input, Diagnostics& diagnostics);
 void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnostics);
 void epochs_have_meaning(const RuleInput& input, Diagnostics& diagnostics);
 void periods_fit_run(const RuleInput& input, Diagnostics& diagnostics);
