@@ -82,8 +82,8 @@ class Background(ExprunTest):
         self.assertEqual(failed.err, self.exprun("tiny.toml", "num_heads=3", code=2).err)
 
     def test_a_run_that_fails_in_its_trainer_says_why(self):
-        failed = self.exprun("tiny.toml", "evaluation.hellaswag.path=text.txt", "--detach", code=2)
-        self.assertIn("line 1 of 'text.txt' is not a HellaSwag example", failed.err)
+        failed = self.exprun("tiny.toml", "expect_initial_loss=9", "--detach", code=2)
+        self.assertIn("the loss of the first step is 3.", failed.err)
         self.assertEqual(self.state(), "failed")
 
     def test_a_run_that_ends_in_its_first_moments_is_told_to_its_end(self):

@@ -192,6 +192,26 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
                 self.assertIn(f"error: record 1 of '{file}' (line 1) has no field 'text'",
                               self.exprun(*command, f"path={file}", code=2).err)
 
+    def test_examples_of_evaluations_are_looked_at(self):
+        self.write("words.jsonl", '{"text": "the little ships"}\n\n{"txt": "no text"}\n')
+        self.write("accent.jsonl", '{"ctx": "little", "endings": ["ships", "séa"], "label": 0}\n')
+        for changes, said in (
+                (("evaluation.own.type=completion", "evaluation.own.path=words.jsonl"),
+                 ":1:21: error: line 3 of 'words.jsonl' is not a completion example\n    evaluation.own.path=words.jsonl\n"
+                 "                        ^^^^^^^^^^^ a file has one JSON object per line: of ARC, PIQA, LAMBADA or HellaSwag, or with context, "
+                 "endings and label\n"),
+                (("evaluation.hellaswag.path=accent.jsonl",),
+                 ":1:27: error: 'é' (U+00E9) is not one of the 28 characters that the tokenizer knows\n"
+                 "    evaluation.hellaswag.path=accent.jsonl\n                              ^^^^^^^^^^^^ "),
+                (("evaluation.hellaswag.path=text.txt",),
+                 ":1:27: error: line 1 of 'text.txt' is not a HellaSwag example\n    evaluation.hellaswag.path=text.txt\n"
+                 "                              ^^^^^^^^ HellaSwag has one JSON object per line, with ctx, endings and label\n")):
+            with self.subTest(changes=changes):
+                for command in ("check", "tiny.toml"), ("tiny.toml", "steps=2"):
+                    self.assertIn(said, self.exprun(*command, *changes, code=2).err)
+                self.assertFalse((self.folder / "runs/exprun.db").exists())
+        self.exprun("tiny.toml", "steps=2", "evaluation.own.type=completion", "evaluation.own.path=words.jsonl", "evaluation.own.examples=1")
+
     def test_examples_are_found_through_the_environment(self):
         self.write("examples/hellaswag.jsonl", '{"ctx": "little", "endings": ["ships", "sea", "home", "out"], "label": 0}\n')
         with mock.patch.dict(os.environ, {"EXAMPLES": str(self.folder / "examples")}):

@@ -254,9 +254,13 @@ class Sweep(SweepCrashes):
         self.assertIn("2 of 2 trials finished", self.exprun(*line).err)
         self.assertEqual(self.rows("SELECT run FROM trials ORDER BY trial"), [(1,), (3,)])
 
+    def write_large_records_without_text(self, name):
+        """A trial finds that out when it prepares them: no check reads a large packed file."""
+        noise = random.Random(1).randbytes(3 << 19).hex().encode()
+        self.write(name, gzip.compress(b'{"body": "' + noise + b'"}\n'))
+
     def test_a_trial_that_cannot_begin_has_failed_and_the_others_go_on(self):
-        noise = random.Random(1).randbytes(3 << 19).hex().encode()  # large packed files are read when they are prepared
-        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "' + noise + b'"}\n'))
+        self.write_large_records_without_text("packed.jsonl.gz")
         line = ("sweep", "tiny.toml", "dataset.path=packed.jsonl.gz,text.txt", "tokenizer=byte", "steps=2")
         said = self.exprun(*line, code=6).err
         self.assertRegex(said, r"\[1/2\] dataset.path=packed.jsonl.gz: could not begin: .*has no field 'text'")
@@ -598,7 +602,7 @@ class Sweep(SweepCrashes):
 
     def test_sweeps_are_listed_and_shown(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=1,2", "steps=8", "evaluation.val_loss.every=4 steps", "-j", "2")
-        self.write("packed.jsonl.gz", gzip.compress(b'{"body": "no text"}\n'))
+        self.write_large_records_without_text("packed.jsonl.gz")
         self.exprun("sweep", "tiny.toml", "dataset.path=text.txt,packed.jsonl.gz", "tokenizer=byte", "steps=2", "name=other", code=6)
         listed = json.loads(self.exprun("sweep", "ls", "--json").out)
         self.assertEqual([(row["sweep"], row["name"], row["state"], row["trials"], row["finished"], row["failed"]) for row in listed],

@@ -63,6 +63,15 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
       ExitCode::bad_recipe);
 }
 
+void require_same_name(const RunRow& run, const ResolvedRecipe& before, const ResolvedRecipe& now) {
+  const auto name_in = [](const ResolvedRecipe& recipe) {
+    return recipe.section("run").get<std::string>("name");
+  };
+  if (name_in(now) != name_in(before))
+    throw Error("resume: " + run.folder + " keeps its name; leave run.name out",
+                ExitCode::bad_recipe);
+}
+
 // The trainer would end it again where it stands.
 void require_patience(const RunRow& run, const ResolvedRecipe& before, const ResolvedRecipe& now) {
   if (!ended_early(run) || waits_longer(before, now)) return;
@@ -130,6 +139,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   request.begun = begun;
   require_same_recipe(request.resolved, before, run, overrides,
                       !complete_checkpoints(globals.store.run(run.folder)).empty(), globals);
+  require_same_name(run, before, request.resolved);
   require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {

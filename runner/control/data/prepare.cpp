@@ -5,9 +5,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "base/files/file.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
@@ -15,7 +13,6 @@
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 #include "recipe/value.h"
-#include "text/char_tokenizer.h"
 #include "text/prepared_data.h"
 
 namespace exprun {
@@ -79,47 +76,6 @@ bool is_raw(const ResolvedRecipe& recipe) {
   return is_made_of_text(recipe.section("dataset").type());
 }
 
-struct EvaluationFile {
-  const Value* path;
-  bool is_text;  // plain text, not records
-};
-
-// What evaluations read: a text, HellaSwag's examples.
-std::vector<EvaluationFile> evaluation_files(const ResolvedRecipe& recipe) {
-  std::vector<EvaluationFile> files;
-  const Value* evaluation = recipe.find("evaluation");
-  const Table* table = evaluation ? evaluation->as<Table>() : nullptr;
-  if (!table) return files;
-  for (const std::string& name : table->keys()) {
-    const std::string key = "evaluation." + name;
-    if (const Value* path = recipe.find(key + ".path"))
-      files.push_back({path, text_at(recipe.root(), key + ".type").value_or(name) == "perplexity"});
-  }
-  return files;
-}
-
-// As the evaluation would: of a text that is empty, or has a character that the tokenizer lacks.
-// Throws RecipeError.
-void require_readable_text(const Value& path, const std::filesystem::path& file,
-                           const std::optional<std::u32string>& characters) {
-  constexpr uintmax_t kLargest = uintmax_t{16} << 20;
-  const uintmax_t bytes = std::filesystem::file_size(file);
-  if (bytes == 0)
-    throw RecipeError(path.where, "'" + *path.as<std::string>() + "' has no text to evaluate");
-  if (!characters || bytes > kLargest) return;
-  std::vector<bool> known(kCodePoints);
-  for (const char32_t character : *characters) known[character] = true;
-  const std::string text = read_file(file);
-  for (std::string_view rest = text; !rest.empty();) {
-    const CodePoint character = first_code_point(rest);
-    if (!character.valid) return;  // the evaluation says what it is
-    if (!known[character.value])
-      throw RecipeError(path.where, unknown_character(character.value, characters->size()),
-                        kHelpWithUnknownCharacter);
-    rest.remove_prefix(character.bytes.size());
-  }
-}
-
 // Throws RecipeError for sources that are missing.
 Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& libtorch) {
   const bool text = is_raw(recipe);
@@ -140,15 +96,6 @@ Diagnostics doubts_of_sources(const ResolvedRecipe& recipe, const std::string& l
 std::string written_at(const ResolvedRecipe& recipe, std::string_view path) {
   const Value* value = recipe.find(path);
   return value ? toml_text(*value) : "";
-}
-
-template <class Look>
-void collect(Diagnostics& problems, const Value& where, Look look) try {
-  look();
-} catch (const RecipeError& error) {
-  problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
-} catch (const Error& error) {
-  problems.push_back(problem_at(where.where, error));
 }
 
 }  // namespace
@@ -177,7 +124,7 @@ DataGlance glance_at_data(const ResolvedRecipe& recipe, const std::filesystem::p
                           const std::string& libtorch) {
   DataGlance glance;
   const Value& data = *recipe.find(is_raw(recipe) ? "dataset.path" : "dataset.train");
-  collect(glance.problems, data, [&] {
+  collect_problems(glance.problems, data, [&] {
     const Section dataset = recipe.section("dataset");
     if (is_raw(recipe)) {
       TextGlance text = glance_at_text(dataset, dataset_table(recipe), data_folder, libtorch);
@@ -220,7 +167,8 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe, const std::string& lib
     const bool readable = paths && (several ? std::all_of(several->begin(), several->end(), is_path)
                                             : is_path(*paths));
     const WantedFiles wanted{type, split};
-    if (readable) collect(problems, *paths, [&] { find_sources(*paths, libtorch, wanted); });
+    if (readable)
+      collect_problems(problems, *paths, [&] { find_sources(*paths, libtorch, wanted); });
   }
   return problems;
 }
@@ -251,17 +199,6 @@ const std::optional<std::string>& DatasetGlances::fingerprint_of(const ResolvedR
   if (known != fingerprints_.end()) return known->second;
   return fingerprints_.emplace(asked, data_fingerprint(recipe, data_folder_, reading))
       .first->second;
-}
-
-Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
-                                     const std::string& libtorch) {
-  Diagnostics problems;
-  for (const EvaluationFile& read : evaluation_files(recipe))
-    collect(problems, *read.path, [&] {
-      const std::filesystem::path file = find_file(*read.path, libtorch);
-      if (read.is_text) require_readable_text(*read.path, file, dataset_info.characters);
-    });
-  return problems;
 }
 
 }  // namespace exprun

@@ -83,10 +83,4 @@ class DatasetGlances {
       fingerprints_;  // by [dataset]
 };
 
-// The files that evaluations read and that are not here, texts that are empty, and those with a
-// character that a char tokenizer lacks, as far as `dataset_info` knows its characters; texts of
-// more than 16 MiB are left to the evaluation. For recipes whose [evaluation] is sound.
-Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
-                                     const std::string& libtorch = libtorch_folder());
-
 }  // namespace exprun

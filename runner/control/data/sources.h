@@ -24,6 +24,16 @@ bool is_lack(const Error& error);
 // What an error says, but for its "data: ", at the place that names the file.
 Diagnostic problem_at(const SourceSpan& where, const Error& error);
 
+// Adds what `look` throws, as problems at `where` if it has no places of its own.
+template <class Look>
+void collect_problems(Diagnostics& problems, const Value& where, Look look) try {
+  look();
+} catch (const RecipeError& error) {
+  problems.insert(problems.end(), error.diagnostics().begin(), error.diagnostics().end());
+} catch (const Error& error) {
+  problems.push_back(problem_at(where.where, error));
+}
+
 // In the order written, the matches of a glob sorted, without those that another entry names: a
 // file comes twice only where it is written twice. Throws one RecipeError for everything that is
 // missing or is no file, each at its place, with what to do: for a folder how to name the files in

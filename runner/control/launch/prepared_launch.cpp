@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "base/terminal/console.h"
+#include "control/data/evaluation_files.h"
 #include "control/data/prepare.h"
 #include "control/launch/component_refusals.h"
 #include "control/launch/machine_problems.h"

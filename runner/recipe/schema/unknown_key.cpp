@@ -183,13 +183,18 @@ std::string help_for_synonym(const KeySynonym& synonym, const std::string& table
          synonym.note + "?";
 }
 
-Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const Value& type) {
+std::string types_to_choose(const SchemaSet& schemas, const std::string& kind) {
   std::vector<std::string> choices;
   for (const std::string& choice : schemas.types(kind)) choices.push_back("\"" + choice + "\"");
+  return alternatives(choices);
+}
+
+Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const Value& type) {
   const std::string name = *type.as<std::string>();
   const auto near = choice_meant(name, schemas.types(kind));
   const std::string note = type_note(kind, name);
-  return {type.where, "unknown " + kind + " \"" + name + "\": it can be " + alternatives(choices),
+  return {type.where,
+          "unknown " + kind + " \"" + name + "\": it can be " + types_to_choose(schemas, kind),
           !note.empty() ? note
           : near        ? "did you mean \"" + *near + "\"?"
                         : ""};

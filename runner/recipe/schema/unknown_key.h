@@ -14,6 +14,9 @@ namespace exprun {
 // A key or a table that `place` does not have.
 Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry);
 
+// ""adamw", "lion" or "sgd"", of a kind that has these.
+std::string types_to_choose(const SchemaSet& schemas, const std::string& kind);
+
 // A `type` that the kind does not have.
 Diagnostic unknown_type(const SchemaSet& schemas, const std::string& kind, const Value& type);
 

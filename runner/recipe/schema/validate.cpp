@@ -52,11 +52,15 @@ SourceSpan place_of_missing(const TablePlace& place, const std::string& key) {
   return is_overridden && type->where ? type->where : place.header;
 }
 
-void report_missing(const TablePlace& place, Diagnostics& diagnostics) {
-  for (const std::string& key : place.schema.required())
-    if (place.table.find(key) == nullptr && !is_meant(place, key))
-      diagnostics.push_back({place_of_missing(place, key), title(place) + " needs '" + key + "'",
-                             description_of(place, key)});
+void report_missing(const SchemaSet& schemas, const TablePlace& place, Diagnostics& diagnostics) {
+  for (const std::string& key : place.schema.required()) {
+    if (place.table.find(key) != nullptr || is_meant(place, key)) continue;
+    const std::string& kind = place.schema.kind();
+    const std::string choices =
+        key == "type" && !kind.empty() ? ": " + types_to_choose(schemas, kind) : "";
+    diagnostics.push_back({place_of_missing(place, key), title(place) + " needs '" + key + "'",
+                           description_of(place, key) + choices});
+  }
 }
 
 void report_missing_tables(const SchemaSet& schemas, const TablePlace& recipe,
@@ -244,7 +248,7 @@ void validate_place(const SchemaSet& schemas, const TablePlace& place, Diagnosti
     entry.value.is_invalid = has_errors({diagnostics.begin() + before, diagnostics.end()});
   }
   if (place.path.empty()) return report_missing_tables(schemas, place, diagnostics);
-  report_missing(place, diagnostics);
+  report_missing(schemas, place, diagnostics);
   report_unknown_name(schemas, place, diagnostics);
 }
 

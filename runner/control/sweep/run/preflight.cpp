@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "control/data/evaluation_files.h"
 #include "control/launch/component_refusals.h"
 #include "control/launch/machine_problems.h"
 #include "control/launch/run/run_data.h"

@@ -1,14 +1,10 @@
 #include "engine/inference/multiple_choice.h"
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "base/files/file.h"
-#include "base/json_text.h"
 #include "engine/inference/completion_loss.h"
 #include "recipe/key_path.h"
 #include "recipe/paths.h"
@@ -16,8 +12,6 @@
 
 namespace exprun {
 namespace {
-
-using nlohmann::json;
 
 Completion completion_of(const Tokenizer& tokenizer, const std::string& context,
                          const std::string& ending) {
@@ -31,19 +25,21 @@ Completion completion_of(const Tokenizer& tokenizer, const std::string& context,
 
 class MultipleChoice final : public Evaluation {
  public:
-  MultipleChoice(Section section, ChoiceFile file)
+  MultipleChoice(Section section, ChoiceFile kind)
       : section_(std::move(section)),
-        file_(std::move(file)),
+        kind_(std::move(kind)),
         name_(split_path(section_.path()).back()),
         path_(section_.get<std::string>("path")),
         limit_(section_.find<int64_t>("examples")) {}
 
   void check(const Dataset&, const Tokenizer* tokenizer) const override {
     if (!tokenizer)
-      throw section_.error("path", file_.title + " needs a tokenizer, but this dataset has none",
+      throw section_.error("path", kind_.title + " needs a tokenizer, but this dataset has none",
                            "remove this evaluation");
     try {
       completions(*tokenizer);
+    } catch (const ChoiceFileError& error) {
+      throw section_.error("path", error.what(), error.help);
     } catch (const UnknownCharacter& error) {
       throw section_.error("path", error.what(), kHelpWithUnknownCharacter);
     } catch (const Error& error) {
@@ -87,40 +83,10 @@ class MultipleChoice final : public Evaluation {
     return static_cast<double>(right) / static_cast<double>(examples_.size());
   }
 
-  RecipeError unreadable(int64_t line, const std::string& what) const {
-    return section_.error("path", "line " + std::to_string(line) + " of '" + path_ + "' " + what,
-                          file_.form);
-  }
-
-  ChoiceExample parse(const std::string& text, int64_t line) const try {
-    ChoiceExample example = file_.parse(parse_json<json>(text), line);
-    if (example.label >= example.endings.size())
-      throw Error("has a label that refers to none of its endings");
-    return example;
-  } catch (const json::exception&) {
-    throw unreadable(line, "is not a " + file_.title + " example");
-  } catch (const Error& error) {
-    throw unreadable(line, error.what());
-  }
-
-  void read() const {
-    const std::string name = expand_path(path_, libtorch_folder());
-    std::ifstream file;
-    if (file_exists(name)) file.open(name);
-    if (!file.is_open())
-      throw section_.error("path", "there is no file '" + name + "'", file_.remedy);
-    std::string line;
-    for (int64_t number = 1; std::getline(file, line); ++number) {
-      if (limit_ && static_cast<int64_t>(examples_.size()) == *limit_) break;
-      if (!line.empty()) examples_.push_back(parse(line, number));
-    }
-    if (examples_.empty()) throw section_.error("path", "'" + path_ + "' has no examples");
-  }
-
   // Of all endings of all examples, in order; read and encoded once.
   const std::vector<Completion>& completions(const Tokenizer& tokenizer) const {
     if (!completions_.empty()) return completions_;
-    read();
+    examples_ = read_choice_examples(kind_, expand_path(path_, libtorch_folder()), path_, limit_);
     for (size_t i = 0; i < examples_.size(); ++i)
       for (const std::string& ending : examples_[i].endings) {
         completions_.push_back(completion_of(tokenizer, examples_[i].context, ending));
@@ -133,7 +99,7 @@ class MultipleChoice final : public Evaluation {
   }
 
   Section section_;
-  ChoiceFile file_;
+  ChoiceFile kind_;
   std::string name_, path_;
   std::optional<int64_t> limit_;
   mutable std::vector<ChoiceExample> examples_;
@@ -142,8 +108,8 @@ class MultipleChoice final : public Evaluation {
 
 }  // namespace
 
-std::unique_ptr<Evaluation> make_multiple_choice(const Section& section, ChoiceFile file) {
-  return std::make_unique<MultipleChoice>(section, std::move(file));
+std::unique_ptr<Evaluation> make_multiple_choice(const Section& section, ChoiceFile kind) {
+  return std::make_unique<MultipleChoice>(section, std::move(kind));
 }
 
 }  // namespace exprun
