@@ -34,9 +34,10 @@ class BestCheckpoint(ExprunTest):
         self.assertRegex(self.exprun("watch", "@last", "--once").out, rf"(?m)^train/loss .*  quiz/acc \S+ \(best {shown[best]} at step {step}\)  ")
 
     def test_the_best_checkpoint_stays_and_is_looked_at(self):
-        self.exprun("tiny.toml", *WORSE)
+        said = self.exprun("tiny.toml", *WORSE).err
         step, value = self.best()
         self.assertTrue(0 < step < 50, step)
+        self.assertIn(f"\n  exprun sample {self.run_folder().name} --step best   generates text with its best checkpoint, of step {step}\n", said)
         self.assertEqual(self.saved(), [step, 50, 60])
         self.assertEqual(self.rows("SELECT step FROM checkpoint ORDER BY step"), [(step,), (50,), (60,)])
         looked_at = json.loads(self.exprun("eval", "@last", "--step", "best", "--json").out)
@@ -50,6 +51,16 @@ class BestCheckpoint(ExprunTest):
         self.assertEqual(self.exprun("sample", "@last", "--step", "7", "--prompt=7", code=2).err,
                          f"exprun: error: sample: {name} has no checkpoint of step 7; it has those of steps "
                          f"{step}, 50 and 60\n")
+
+    def test_the_best_run_of_several_datasets_is_said_to_be_one_of_them(self):
+        self.exprun("tiny.toml", "steps=4")
+        best = self.run_folder().name
+        self.assertEqual(self.exprun("sample", "@best", "tokens=1").err.splitlines()[0], f"exprun: @best is {best}")
+        self.write("other.txt", (self.folder / "text.txt").read_text()[::-1])
+        self.exprun("tiny.toml", "steps=1", "path=other.txt")
+        self.assertEqual(self.exprun("sample", "@best", "tokens=1").err.splitlines()[0],
+                         f"exprun: @best is {best}; the runs compared were trained on 2 different datasets, so their losses may not be "
+                         "comparable")
 
     def test_without_keep_best_only_the_newest_stay(self):
         self.exprun("tiny.toml", *WORSE, "keep_best=none")

@@ -18,6 +18,7 @@
 #include "control/launch/run/repeated_run.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/which_run.h"
+#include "control/launch/weights/checkpoint_choice.h"
 #include "control/launch/weights/initial_weights.h"
 #include "recipe/quantities.h"
 
@@ -59,9 +60,12 @@ void say_what_comes_next(const Store& database, const RunRow& run, const LaunchR
   const std::string store = store_option(folder), name = ' ' + shell_quoted(run.folder);
   std::string next = "next:\n  exprun report" + store + "   compares the runs";
   const bool on_instructions = request.resolved.section("dataset").type() == "instruction";
+  const auto best = best_before_newest(folder.run(run.folder));
   if (can_write_text(request.resolved))
-    next += "\n  exprun sample" + name + (on_instructions ? " --instruction --prompt TEXT" : "") +
-            store + "   generates text with it";
+    next += "\n  exprun sample" + name + (best ? " --step best" : "") +
+            (on_instructions ? " --instruction --prompt TEXT" : "") + store +
+            "   generates text with " +
+            (best ? "its best checkpoint, of step " + std::to_string(*best) : "it");
   else
     next += "\n  exprun show" + name + store + "   shows the details of this run";
   // One that ended early has no need of more steps; other ranks are to be started by hand.

@@ -1,5 +1,7 @@
 #include "control/launch/run/present_folder.h"
 
+#include <set>
+
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/log.h"
@@ -24,21 +26,39 @@ void require_run_folder(const StoreFolder& folder, const RunRow& run, const std:
               "; if the run was merged from another store, name that one with --store");
 }
 
+namespace {
+
+size_t datasets_of(const Store& store, const std::set<int64_t>& ids) {
+  std::set<std::string> datasets;
+  for (const RunRow& run : store.runs())
+    if (ids.contains(run.id)) datasets.insert(run.data_fingerprint);
+  return datasets.size();
+}
+
+}  // namespace
+
 std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder) {
   std::string better;
-  for (const int64_t id : store.runs_best_first()) {
+  const std::vector<int64_t> ids = store.runs_best_first();
+  for (const int64_t id : ids) {
     auto run = store.run(id);
-    if (run && has_folder(folder, run->folder)) return BestHere{std::move(*run), better};
+    if (run && has_folder(folder, run->folder))
+      return BestHere{std::move(*run), better, datasets_of(store, {ids.begin(), ids.end()})};
     if (run && better.empty()) better = run->folder;
   }
   return std::nullopt;
 }
 
 void say_which_is_best(const BestHere& best) {
-  log_info(best.better.empty()
-               ? "@best is " + best.run.folder
-               : "@best: " + best.better +
-                     " is better, but its folder is not in this store; taking " + best.run.folder);
+  const std::string text = best.better.empty()
+                               ? "@best is " + best.run.folder
+                               : "@best: " + best.better +
+                                     " is better, but its folder is not in this store; taking " +
+                                     best.run.folder;
+  log_info(best.datasets < 2
+               ? text
+               : text + "; the runs compared were trained on " + std::to_string(best.datasets) +
+                     " different datasets, so their losses may not be comparable");
 }
 
 std::string shown_folder(const StoreFolder& folder, const std::string& run) {

@@ -23,7 +23,8 @@ void require_run_folder(const StoreFolder& folder, const RunRow& run, const std:
 // where no folder is.
 struct BestHere {
   RunRow run;
-  std::string better;  // the folder of the best of all where that is not here; or empty
+  std::string better;   // the folder of the best of all where that is not here; or empty
+  size_t datasets = 1;  // on which the runs compared were trained
 };
 std::optional<BestHere> best_run_here(const Store& store, const StoreFolder& folder);
 

@@ -141,6 +141,15 @@ std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::stri
   return run + " has no checkpoint; " + how_to_train_again(folder, run);
 }
 
+std::optional<int64_t> best_before_newest(const RunFolder& run) {
+  const auto complete = complete_checkpoints(run);
+  if (complete.empty()) return std::nullopt;
+  const auto best = checkpoint_facts(complete.front().path).best_step;
+  const auto is_best = [&](const CheckpointFolder& each) { return each.step == best; };
+  const bool is_kept = best && std::any_of(complete.begin() + 1, complete.end(), is_best);
+  return is_kept ? best : std::nullopt;
+}
+
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
   if (word == "last") return {};
   if (word == "best") return {Kind::best};

@@ -50,6 +50,9 @@ HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& r
                                  const CheckpointChoice& choice, const std::string& command,
                                  const Namesakes& namesakes = {});
 
+// The step of the best one that a run has kept where it is not the newest.
+std::optional<int64_t> best_before_newest(const RunFolder& run);
+
 // The newest intact one with finite weights, from which a further attempt goes on; nothing where
 // the run begins. A warning for each that is skipped. Throws Error where the run cannot begin anew:
 // it has checkpoints, none of which will do, it diverged, or it is a fork.
