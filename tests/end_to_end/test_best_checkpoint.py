@@ -52,6 +52,13 @@ class BestCheckpoint(ExprunTest):
                          f"exprun: error: sample: {name} has no checkpoint of step 7; it has those of steps "
                          f"{step}, 50 and 60\n")
 
+    def test_a_report_names_the_checkpoint_that_a_run_begins_with(self):
+        self.exprun("tiny.toml", "steps=4")
+        name = self.run_folder().name
+        self.exprun("tiny.toml", "steps=2", f"init_from={name}")
+        self.assertIn(f"  step 4 of {name}  ", self.exprun("report").out)
+        self.assertIn(f",runs/{name}/checkpoints/step_00000004,", self.exprun("report", "--csv").out)
+
     def test_the_best_run_of_several_datasets_is_said_to_be_one_of_them(self):
         self.exprun("tiny.toml", "steps=4")
         best = self.run_folder().name

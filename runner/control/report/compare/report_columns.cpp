@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/files/checkpoints.h"
 #include "base/format_units.h"
 #include "base/terminal/terminal.h"
 
@@ -265,7 +266,12 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
 void shorten_parameters(std::vector<ComparedColumn>& columns) {
   for (ComparedColumn& column : columns)
     if (is_parameter(column.column) || column.if_different)
-      for (Cell& cell : column.cells) cell.text = shortened(cell.text, kWidestCell);
+      for (Cell& cell : column.cells) {
+        if (const auto checkpoint = checkpoint_at(cell.text))
+          cell.text = "step " + with_thousands(checkpoint->step) + " of " +
+                      checkpoint->run.path.filename().string();
+        cell.text = shortened(cell.text, kWidestCell);
+      }
 }
 
 ResultTable table_of(std::vector<ComparedColumn> columns, const std::vector<size_t>& order) {

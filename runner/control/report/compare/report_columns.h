@@ -87,7 +87,8 @@ std::vector<ComparedColumn> columns_of_runs(const std::vector<ReportedRun>& runs
                                             std::vector<ComparedColumn> parameters,
                                             std::vector<ComparedColumn> metrics);
 
-// Cuts what a parameter lists at length, so that a line of the table stays readable.
+// Cuts what a parameter lists at length, and names a checkpoint by its run and step, so that a line
+// of the table stays readable.
 void shorten_parameters(std::vector<ComparedColumn>& columns);
 
 // The rows in this order; the best of each metric is marked where there is another one.
