@@ -18,6 +18,7 @@
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
+#include "engine/thread_count.h"
 #include "engine/weights/import.h"
 #include "recipe/capacity.h"
 
@@ -58,28 +59,14 @@ std::optional<CheckpointState> state_of(const HandOver& hand_over, const Resolve
                          hand_over.data.fingerprint);
 }
 
-// Operations of a forward and backward pass that are worth more than one thread: with fewer,
-// threads wait for each other as long as they compute, and ten times as long where other programs
-// use their cores.
-constexpr double kWorthThreads = 4e8;
-
-bool is_worth_threads(const ResolvedRecipe& recipe, const TrainState& shapes) {
-  const BatchShape batch = batch_shape(recipe);
-  const auto tokens = static_cast<double>(batch.micro_batch * batch.sequence_length);
-  return tokens * shapes.model->flops_per_token(batch.sequence_length) >= kWorthThreads;
-}
-
 // A run goes on with the threads that it began with, if with as many ranks.
-int thread_count(const ResolvedRecipe& recipe, const TrainState& shapes,
-                 const std::optional<CheckpointState>& checkpoint, const HandOver& hand_over,
-                 int world_size, int cores) {
+std::optional<int> threads_so_far(const std::optional<CheckpointState>& checkpoint,
+                                  const RunFolder& folder, int world_size) {
   if (checkpoint && checkpoint->environment.world_size == world_size)
     return checkpoint->environment.threads;
-  if (const auto kept = kept_threads(hand_over.folder); kept && kept->world_size == world_size)
+  if (const auto kept = kept_threads(folder); kept && kept->world_size == world_size)
     return kept->threads;
-  const auto* threads = recipe.find("run.threads")->as<int64_t>();
-  if (threads) return static_cast<int>(*threads);
-  return hand_over.device != "cpu" || is_worth_threads(recipe, shapes) ? cores : 1;
+  return std::nullopt;
 }
 
 // Small numbers go between CPUs even where tensors go between GPUs: nobody waits for a device then.
@@ -140,7 +127,8 @@ RankAttempt::RankAttempt(const HandOver& hand_over, Rendezvous* rendezvous)
   use_device(device_, recipe_.section("run").get<bool>("deterministic"));
   use_formats(recipe_.section("precision"));
   const TrainState shapes = build_train_state(recipe_, at::kMeta, imagined_ranks(world_size));
-  use_threads(thread_count(recipe_, shapes, state_, hand_over, world_size, share_.cores));
+  const auto so_far = threads_so_far(state_, hand_over.folder, world_size);
+  use_threads(so_far ? *so_far : thread_count(recipe_, *shapes.model, device_, share_.cores));
   choose_kernels(recipe_, state_);
   environment_ = numeric_environment();
   warn_of_what_is_slow(recipe_, environment_, device_, share_.cores);

@@ -10,6 +10,7 @@
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/device.h"
 #include "engine/precision/precision.h"
+#include "engine/thread_count.h"
 #include "engine/weights/import.h"
 
 namespace exprun {
@@ -55,7 +56,9 @@ LoadedModel::LoadedModel(Purpose purpose, const nlohmann::json& request, const R
   const at::Device device = device_of_rank(chosen_device(settings), 0);
   use_device(device, settings.get<bool>("deterministic"));
   use_formats(recipe_.section("precision"));
-  use_threads(state ? state->environment.threads : own_cores().count());
+  use_threads(state ? state->environment.threads
+                    : thread_count(recipe_, *build_weights(recipe_, at::kMeta).model, device,
+                                   own_cores().count()));
   choose_kernels(recipe_, state);
   pipeline_.emplace(purpose == Purpose::generation ? build_generation(recipe_, data_, device)
                                                    : build_evaluations(recipe_, data_, device));
