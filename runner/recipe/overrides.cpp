@@ -30,7 +30,7 @@ struct Override {
 std::optional<std::string> form_problem(const Override& override_, bool has_value) {
   const bool removes = override_.form == Override::Form::removes;
   if (override_.key.empty() || (!removes && !has_value)) return "write key=value or ~key";
-  if (override_.key.starts_with('+')) return "write key=value, which needs no '++'";
+  if (!removes && override_.key.starts_with('+')) return "write key=value, which needs no '++'";
   if (removes && has_value) return "~key resets the key to its default and takes no value";
   return std::nullopt;
 }

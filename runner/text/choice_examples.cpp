@@ -57,8 +57,8 @@ ChoiceExample lambada(const json& record) {
   return {text.substr(0, space), {text.substr(space)}, 0};
 }
 
-ChoiceExample hellaswag(const json& record, size_t label) {
-  ChoiceExample example{record.at("ctx"), {}, label};
+ChoiceExample hellaswag(const json& record) {
+  ChoiceExample example{record.at("ctx"), {}, index_of(record.at("label"))};
   for (const json& ending : record.at("endings"))
     example.endings.push_back(" " + ending.get<std::string>());
   return example;
@@ -75,7 +75,7 @@ class Records {
           as_question(record.at("goal")),
           {" " + record.at("sol1").get<std::string>(), " " + record.at("sol2").get<std::string>()},
           record.contains("label") ? index_of(record["label"]) : label_beside(number)};
-    if (record.contains("ctx")) return hellaswag(record, index_of(record.at("label")));
+    if (record.contains("ctx")) return hellaswag(record);
     if (record.contains("context"))
       return {record.at("context"), record.at("endings"), index_of(record.at("label"))};
     return lambada(record);
@@ -121,7 +121,7 @@ ChoiceExample parsed(const ChoiceFile& kind, const std::string& text, int64_t li
 ChoiceFile hellaswag_file() {
   return {"HellaSwag", "HellaSwag has one JSON object per line, with ctx, endings and label",
           "run `exprun data fetch hellaswag` to download it",
-          [](const json& record, int64_t) { return hellaswag(record, record.at("label")); }};
+          [](const json& record, int64_t) { return hellaswag(record); }};
 }
 
 ChoiceFile completion_file(std::filesystem::path file) {
@@ -145,7 +145,8 @@ std::vector<ChoiceExample> read_choice_examples(const ChoiceFile& kind,
   std::string line;
   for (int64_t number = 1; std::getline(lines, line); ++number) {
     if (limit && static_cast<int64_t>(examples.size()) == *limit) break;
-    if (!line.empty()) examples.push_back(parsed(kind, line, number, shown));
+    if (line.find_first_not_of(" \t\r") != line.npos)
+      examples.push_back(parsed(kind, line, number, shown));
   }
   if (examples.empty()) throw ChoiceFileError("'" + shown + "' has no examples", "");
   return examples;

@@ -435,6 +435,14 @@ class New(ExprunTest):
                 self.assertIn("\n" + line, table)
             self.assertIn("mine.toml: no mistakes\n", self.exprun("check", "mine.toml").out)
             (self.folder / "mine.toml").unlink()
+        self.write("nano/input.txt", (self.folder / "text.txt").read_text())
+        said = self.exprun("new", "tokens", "--path", "nano").err
+        self.assertIn("exprun: new: the recipe takes the tokens in 'nano'; for the text beside them, write --data text\n", said)
+        self.exprun("new", "texts", "--path", "nano", "--data", "text")
+        self.write("nano/meta.pkl", "what the tokens of characters mean")
+        self.exprun("new", "of_characters", "--path", "nano")
+        for name in "texts", "of_characters":
+            self.assertIn('\ntype = "text" ', (self.folder / f"{name}.toml").read_text())
         said = self.exprun("new", "both", "--data", "token_shards", "--path", "nano/*.bin").err
         self.assertIn("exprun: warning: new: the recipe trains on all files that \"nano/*.bin\" matches, also on 'nano/val.bin', and has no "
                       "validation; to use files with \"val\" in their names for it, write --path nano\n", said)

@@ -224,12 +224,20 @@ void warn_of_validation_among(const Words& path) {
               shell_quoted(folder.empty() ? "." : folder));
 }
 
+// The kind of data at a path where nobody says it.
+std::string kind_of_data(const std::string& path) {
+  if (path.empty() || (!described_set(path) && !has_token_shards(path) && !has_bare_tokens(path)))
+    return "text";
+  if (has_bare_tokens(path) && !folder_patterns(path, {}).empty())
+    log_info("new: the recipe takes the tokens in '" + path +
+             "'; for the text beside them, write --data text");
+  return kTokenShards;
+}
+
 // A folder is no source: the files in it are.
 void name_data(const std::string& path, StarterRequest& request) {
   if (path.empty()) return;
   request.prepared = described_set(path);
-  if (request.data == "text" && (request.prepared || has_token_shards(path)))
-    request.data = kTokenShards;
   if (request.data != kTokenShards) request.prepared.reset();
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
@@ -275,14 +283,16 @@ Offer types_of(const char* kind) {
 int run_new(const Words& words, const Globals& globals) {
   std::string name = "experiment";
   std::string path;
-  StarterRequest request{"gpt", "text", {}, {}, "", {}, {}, {}, "", false};
+  StarterRequest request{"gpt", "", {}, {}, "", {}, {}, {}, "", false};
   Arguments arguments("new [NAME]",
                       "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
       .option("--model", "TYPE", request.model, "the model (default: gpt); see exprun schema model",
               types_of("model"))
       .option("--data", "TYPE", request.data,
-              "the kind of data (default: text); see exprun schema dataset", types_of("dataset"))
+              "the kind of data (default: text, or token_shards for a folder of them); see exprun "
+              "schema dataset",
+              types_of("dataset"))
       .option(
           "--from", "DIR", request.from,
           "a HuggingFace folder (config.json, model.safetensors): take its model, tokenizer and "
@@ -320,10 +330,11 @@ int run_new(const Words& words, const Globals& globals) {
                 ExitCode::bad_recipe);
   const fs::path file = recipe_file(name);
   refuse_existing(file);
-  refuse_file_as_type(request.data);
+  if (!request.data.empty()) refuse_file_as_type(request.data);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kComposedSchemaFile : known.string();
+  if (request.data.empty()) request.data = kind_of_data(path);
   const bool is_given = !path.empty();
   if (!is_given && request.data == "text" && !request.from.empty())
     path = path_from_export(request.from);

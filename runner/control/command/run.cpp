@@ -99,9 +99,9 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
   add_tags(store, run, resolved.section("run").get<Words>("tags"));
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
   const bool is_extended = run.recipe_hash != resolved.hash();
-  const auto data = data_fingerprint(resolved, folder.data(),
-                                     launched.differ_in_data ? Reading::all : Reading::little);
-  if (!data && launched.differ_in_data)
+  const auto data = data_fingerprint(
+      resolved, folder.data(), launched.has_runs_on_other_data ? Reading::all : Reading::little);
+  if (!data && launched.has_runs_on_other_data)
     log_warning(
         std::string("the data that the recipe names cannot be read, so nothing tells whether this "
                     "run was trained on it, and other runs of the same recipe were trained on "

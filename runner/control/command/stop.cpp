@@ -32,13 +32,13 @@ std::vector<RunRow> running(const Store& store, const StoreFolder& folder) {
   return runs;
 }
 
-// The one that runs, of the name of a newer one that has ended. Throws Error where several do.
-std::optional<RunRow> running_namesake(const Store& store, const StoreFolder& folder,
-                                       const RunRow& newest) {
+// The one of this name that runs. Throws Error where several do.
+std::optional<RunRow> running_run(const Store& store, const StoreFolder& folder,
+                                  const std::string& name) {
   std::vector<RunRow> runs = running(store, folder);
-  std::erase_if(runs, [&](const RunRow& run) { return run.name != newest.name; });
+  std::erase_if(runs, [&](const RunRow& run) { return run.name != name; });
   if (runs.size() > 1)
-    throw Error("stop: " + std::to_string(runs.size()) + " runs named '" + newest.name +
+    throw Error("stop: " + std::to_string(runs.size()) + " runs named '" + name +
                     "' are running; give their folders (exprun ls --where state=running)",
                 ExitCode::bad_recipe);
   return runs.empty() ? std::nullopt : std::optional(runs.front());
@@ -49,9 +49,7 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
     require_one_meaning("stop", store, reference, run);
-    return {run.state == RunState::running || run.name != reference
-                ? run
-                : running_namesake(store, folder, run).value_or(run)};
+    return {run.name == reference ? running_run(store, folder, reference).value_or(run) : run};
   }
   std::vector<RunRow> runs = running(store, folder);
   std::erase_if(runs, [&](const RunRow& run) { return !matches(reference, run); });
@@ -183,7 +181,8 @@ int run_stop(const Words& words, const Globals& globals) {
                       "Waits until they have ended.");
   arguments
       .words("RUN...", references,
-             "ids, uids, folders, names (the newest run with each name), @last, @best, or 'mine-*'",
+             "ids, uids, folders, names (the run with that name that is running), @last, @best, or "
+             "'mine-*'",
              offered_running)
       .flag("--all", all, "all runs in the store that are running on this machine")
       .flag("--no-wait", no_wait, "return without waiting")

@@ -55,6 +55,8 @@ Base latest_plain_run(const StoreFolder& folder) {
 std::string meant_subcommand(const std::string& word) {
   if (word == "rm" || word == "delete" || word == "remove")
     return "; to remove the runs of a sweep, use exprun rm --sweep SWEEP";
+  if (word == "resume" || word == "continue" || word == "restart")
+    return "; the command that began a sweep continues it";
   return meant_command_or_recipe(sweep_commands(), word, "exprun sweep --help");
 }
 

@@ -59,7 +59,7 @@ void require_readable_text(const Value& path, const fs::path& file,
 
 void require_readable_examples(const Value& path, const fs::path& file, const ChoiceFile& kind,
                                std::optional<int64_t> limit, const KnownCharacters& characters) {
-  if (fs::file_size(file) > kLargest) return;
+  if (!limit && fs::file_size(file) > kLargest) return;
   for (const ChoiceExample& example :
        read_choice_examples(kind, file, *path.as<std::string>(), limit)) {
     characters.require(example.context, path);

@@ -12,8 +12,8 @@ namespace exprun {
 
 // The files that evaluations read and that are not here, texts that are empty, lines that are no
 // examples, and what has a character that a char tokenizer lacks, as far as `dataset_info` knows
-// its characters; files of more than 16 MiB are left to the evaluation. For recipes whose
-// [evaluation] is sound.
+// its characters; files of more than 16 MiB are left to the evaluation, unless `examples` limits
+// it. For recipes whose [evaluation] is sound.
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                      const std::string& libtorch = libtorch_folder());
 

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <system_error>
@@ -122,8 +123,9 @@ std::string what_it_has(const fs::path& folder, const WantedFiles& wanted) {
   if (wanted.dataset != kShards) {
     const std::string none =
         wanted.dataset == "instruction" ? "it has no JSON files" : "it has no text files";
-    const std::string shards =
-        has_token_shards(folder) ? as_other_type(kShards, folder, wanted.split) : "";
+    const std::string shards = has_token_shards(folder) || has_bare_tokens(folder)
+                                   ? as_other_type(kShards, folder, wanted.split)
+                                   : "";
     return shards.empty() ? none : "it has token shards: " + shards;
   }
   if (!shard_patterns(folder, validates ? Split::train : Split::validation).empty())
@@ -145,7 +147,10 @@ std::string as_pattern(const std::string& name) {
 }
 
 bool is_named_for_validation(const fs::path& shard) {
-  return shard.stem().string().find("val") != std::string::npos;
+  const std::string stem = shard.stem().string();
+  for (size_t at = stem.find("val"); at != stem.npos; at = stem.find("val", at + 1))
+    if (at == 0 || !std::isalpha(static_cast<unsigned char>(stem[at - 1]))) return true;
+  return false;
 }
 
 bool is_left_out(const fs::path& folder, const std::string& dataset) {
@@ -169,10 +174,8 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::string& dat
   return files;
 }
 
-namespace {
-
-// As nanoGPT writes them, which only their names tell.
-bool has_shards_without_header(const fs::path& folder) try {
+bool has_bare_tokens(const fs::path& folder) try {
+  if (path_exists(folder / "meta.pkl")) return false;
   for (const char* name : {"train.bin", "val.bin"})
     if (!fs::is_regular_file(folder / name) ||
         inspect_shard(folder / name, ShardFormat::raw_uint16).tokens == 0)
@@ -182,10 +185,7 @@ bool has_shards_without_header(const fs::path& folder) try {
   return false;
 }
 
-}  // namespace
-
 bool has_token_shards(const fs::path& folder) {
-  if (has_shards_without_header(folder)) return true;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) try {
       if (entry.path().extension() == ".bin" && begins_as_shard(entry.path())) return true;

@@ -18,11 +18,14 @@ struct WantedFiles {
 // The pattern that only this name matches.
 std::string as_pattern(const std::string& name);
 
-// Whether token shards that say so by their header lie in a folder, or train.bin and val.bin
-// without one.
+// Whether a folder has the train.bin and val.bin of nanoGPT, tokens of GPT-2 without a header.
+// Those of characters have a meta.pkl beside them, which we do not read.
+bool has_bare_tokens(const std::filesystem::path& folder);
+
+// Whether token shards that say so by their header lie in a folder.
 bool has_token_shards(const std::filesystem::path& folder);
 
-// Whether "val" is in the name of a token shard.
+// Whether the name of a token shard, or a word in it, begins with "val".
 bool is_named_for_validation(const std::filesystem::path& shard);
 
 // Whether ** does not enter a folder: a store of runs, or what else exprun wrote, such as prepared

@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/log.h"
+#include "control/data/evaluation_files.h"
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
@@ -184,12 +185,27 @@ std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
   return {};
 }
 
+namespace {
+
+std::string dataset_of(const ResolvedRecipe& recipe) {
+  return written_at(recipe, "dataset") + '\n' + written_at(recipe, "model.vocab_size");
+}
+
+}  // namespace
+
 const DataGlance& DatasetGlances::of(const ResolvedRecipe& recipe) {
-  const std::string dataset =
-      written_at(recipe, "dataset") + '\n' + written_at(recipe, "model.vocab_size");
+  const std::string dataset = dataset_of(recipe);
   const auto known = seen_.find(dataset);
   if (known != seen_.end()) return known->second;
   return seen_.emplace(dataset, glance_at_data(recipe, data_folder_)).first->second;
+}
+
+const Diagnostics& DatasetGlances::evaluation_problems_of(const ResolvedRecipe& recipe) {
+  const std::string asked = dataset_of(recipe) + '\n' + written_at(recipe, "evaluation");
+  const auto known = evaluations_.find(asked);
+  if (known != evaluations_.end()) return known->second;
+  return evaluations_.emplace(asked, evaluation_file_problems(recipe, of(recipe).dataset_info))
+      .first->second;
 }
 
 const std::optional<std::string>& DatasetGlances::fingerprint_of(const ResolvedRecipe& recipe,

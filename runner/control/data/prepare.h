@@ -65,7 +65,8 @@ Diagnostics missing_sources(const ResolvedRecipe& recipe,
 std::vector<std::filesystem::path> source_files(const ResolvedRecipe& recipe,
                                                 const std::string& libtorch = libtorch_folder());
 
-// What is known of the data of many recipes: each dataset is looked at once.
+// What is known of the data of many recipes: each dataset is looked at once, and the files of the
+// same evaluations with it.
 class DatasetGlances {
  public:
   explicit DatasetGlances(std::filesystem::path data_folder)
@@ -73,12 +74,16 @@ class DatasetGlances {
 
   const DataGlance& of(const ResolvedRecipe& recipe);
 
+  // evaluation_file_problems() beside the data that of() knows.
+  const Diagnostics& evaluation_problems_of(const ResolvedRecipe& recipe);
+
   // data_fingerprint().
   const std::optional<std::string>& fingerprint_of(const ResolvedRecipe& recipe, Reading reading);
 
  private:
   std::filesystem::path data_folder_;
-  std::map<std::string, DataGlance> seen_;  // by [dataset] and the vocabulary of the model
+  std::map<std::string, DataGlance> seen_;          // by [dataset] and the vocabulary of the model
+  std::map<std::string, Diagnostics> evaluations_;  // by that and [evaluation]
   std::map<std::pair<std::string, Reading>, std::optional<std::string>>
       fingerprints_;  // by [dataset]
 };

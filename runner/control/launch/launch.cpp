@@ -204,8 +204,9 @@ Launch launch(Store& store, const StoreFolder& folder, const LaunchRequest& requ
       continue;
     }
     if (!needs_a_trainer(which.decision))
-      return {
-          .decision = which.decision, .run = *which.run, .differ_in_data = which.differ_in_data};
+      return {.decision = which.decision,
+              .run = *which.run,
+              .has_runs_on_other_data = which.has_runs_on_other_data};
     const WorkingDirectory there(which.run);
     const PreparedLaunch prepared = prepare_launch(store, folder, request, which.run);
     if (!data) data = prepared.data.fingerprint;

@@ -49,8 +49,8 @@ struct Launch {
   Decision decision = Decision::start_new;
   RunRow run;                                   // as it is now
   std::optional<int> exit_code = std::nullopt;  // of the trainer, if one ran
-  bool others_wait = false;     // ranks of other machines wait for a restart that does not come
-  bool differ_in_data = false;  // as that of WhichRun
+  bool others_wait = false;  // ranks of other machines wait for a restart that does not come
+  bool has_runs_on_other_data = false;  // as that of WhichRun
 };
 
 // Finds the run of this recipe and starts or continues it if it has not ended; else changes

@@ -83,7 +83,8 @@ DataGlance glance_at_files(const Resolution& resolution, const StoreFolder& fold
   else
     add(missing_sources(resolution.recipe));
   if (resolution.is_valid("evaluation"))
-    add(evaluation_file_problems(resolution.recipe, glance.dataset_info));
+    add(resolution.is_valid("dataset") ? glances.evaluation_problems_of(resolution.recipe)
+                                       : evaluation_file_problems(resolution.recipe, {}));
   if (resolution.is_valid("model")) add(initial_weights_problems(resolution.recipe, folder));
   return glance;
 }

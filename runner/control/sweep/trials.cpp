@@ -153,6 +153,9 @@ void move_settings(std::vector<std::string>& arguments, std::vector<std::string>
         const auto paths = matching_paths(SchemaSet::embedded(), root, key_of(argument));
         return paths.size() != 1 || split_path(paths.front()).front() != "sweep";
       });
+  // "~sweep" removes what the recipe has, and not what the line adds.
+  std::stable_partition(settings, arguments.end(),
+                        [](const std::string& argument) { return argument.starts_with('~'); });
   overrides.insert(overrides.end(), settings, arguments.end());
   arguments.erase(settings, arguments.end());
 }
@@ -237,10 +240,14 @@ class Survey {
     const std::string& metric = found_.plan.metric;
     if (is_metric_recorded_ || is_recorded_always(SchemaSet::embedded(), metric)) return;
     const std::string message = "no trial records '" + metric + "'";
+    const SourceSpan where = sweep_ ? sweep_->metric_where : SourceSpan();
     if (sweep_ && !sweep_->metric.empty())
-      add({{sweep_->metric_where, message, help_for_series(metric, measured_)}});
+      add({{where, message, help_for_series(metric, measured_)}});
+    else if (found_.plan.early_stop.rule != EarlyStop::Rule::none)
+      add({{where, message + ", by which early stopping compares them",
+            help_for_series(metric, measured_) + ", or give another metric: metric=train/loss"}});
     else if (!has_errors(found_.diagnostics))
-      warn({}, message + ", so none of them will be the best",
+      warn(where, message + ", so none of them will be the best",
            "metric=train/loss ranks them by that");
   }
 

@@ -187,6 +187,9 @@ void decayed_rate_trains(const RuleInput& input, Diagnostics& diagnostics) {
   const Value* const factor = valid_at(input.root, "schedule.min_lr_factor");
   const auto* const least = factor ? factor->as<double>() : nullptr;
   if ((type != "linear" && type != "cosine" && type != "wsd") || !least || *least > 0) return;
+  const Value* const decay = valid_at(input.root, "run.ema");
+  const auto* const ema = decay ? decay->as<double>() : nullptr;
+  if (ema && *ema > 0) return;  // the average goes on towards the weights
   const auto until = period_at(input.root, "schedule.decay_until");
   const auto decayed = until ? in_steps(input.root, input.dataset_info, *until) : std::nullopt;
   const auto steps = run_steps(input.root, input.dataset_info);
@@ -194,8 +197,8 @@ void decayed_rate_trains(const RuleInput& input, Diagnostics& diagnostics) {
   const int64_t idle = *steps - static_cast<int64_t>(std::ceil(*decayed));
   diagnostics.push_back(
       clash(input.root, {"schedule.decay_until", "run.steps", "run.length"},
-            "the learning rate is 0 after 'decay_until', so the last " + pluralize(idle, "step") +
-                (idle == 1 ? " changes" : " change") + " nothing",
+            "the learning rate is 0 after 'decay_until', so the last " +
+                (idle == 1 ? "step changes" : pluralize(idle, "step") + " change") + " nothing",
             "write min_lr_factor = 0.1, or let the decay end with the run", Severity::warning));
 }
 

@@ -189,28 +189,28 @@ bool has_tables_of_any_name(const Schema* table) {
 
 }  // namespace
 
-std::vector<KeyHome> homes_of_key(const SchemaSet& schemas, const std::string& key) {
-  std::vector<KeyHome> homes;
+std::vector<TableWithKey> tables_with_key(const SchemaSet& schemas, const std::string& key) {
+  std::vector<TableWithKey> tables;
   for (const char* table : kTables) {
     const Schema* node = schemas.find(table);
-    if (node != nullptr && declares(*node, key)) homes.push_back({table, {}});
+    if (node != nullptr && declares(*node, key)) tables.push_back({table, {}});
     std::vector<std::string> types;
     for (const std::string& type : schemas.types(table))
       if (declares(*schemas.find(table, type), key)) types.push_back(type);
     const bool named = has_tables_of_any_name(node);
     for (const std::string& type : types)
-      if (named) homes.push_back({join_path(table, type), {}});
+      if (named) tables.push_back({join_path(table, type), {}});
     if (named || types.empty()) continue;
     const bool all = types.size() == schemas.types(table).size();
-    homes.push_back({table, all ? std::vector<std::string>() : std::move(types)});
+    tables.push_back({table, all ? std::vector<std::string>() : std::move(types)});
   }
-  return homes;
+  return tables;
 }
 
-std::string to_string(const KeyHome& home) {
-  std::vector<std::string> types = home.types;
+std::string to_string(const TableWithKey& table) {
+  std::vector<std::string> types = table.types;
   for (std::string& type : types) type = '"' + type + '"';
-  return '[' + home.table + ']' + (types.empty() ? "" : " with type = " + alternatives(types));
+  return '[' + table.table + ']' + (types.empty() ? "" : " with type = " + alternatives(types));
 }
 
 std::vector<std::string> tables_in_tables(const SchemaSet& schemas) {
@@ -299,16 +299,16 @@ std::string suggest_path(const SchemaSet& schemas, const Table& root, const std:
   for (const std::string& path : paths) names.push_back(last_part(path));
   const std::string own = parent_path(key);
   const std::vector<std::string> own_keys = keys_of_table(schemas, root, own);
-  const std::vector<KeyHome> homes = homes_of_key(schemas, last_part(key));
+  const std::vector<TableWithKey> tables = tables_with_key(schemas, last_part(key));
   // In another table; of a name that several have, as tokens, the user means the one of its own.
   if (std::count(names.begin(), names.end(), last_part(key)) == 1 &&
-      (own_keys.empty() || homes.size() < 2))
+      (own_keys.empty() || tables.size() < 2))
     return "did you mean '" +
            paths[std::find(names.begin(), names.end(), last_part(key)) - names.begin()] + "'?";
   // Of another type than that of the recipe.
-  for (const KeyHome& home : homes)
-    if (!home.types.empty() && (key == last_part(key) || home.table == parent_path(key)))
-      return "it belongs in " + to_string(home);
+  for (const TableWithKey& each : tables)
+    if (!each.types.empty() && (key == last_part(key) || each.table == parent_path(key)))
+      return "it belongs in " + to_string(each);
   if (!own_keys.empty()) {
     auto near_own = name_meant(last_part(key), own_keys);
     if (!near_own) near_own = nearest(last_part(key), own_keys);

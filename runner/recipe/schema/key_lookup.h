@@ -52,14 +52,14 @@ std::optional<MeantKey> meant_key(const SchemaSet& schemas, const std::string& p
                                   const Schema& table, const std::string& text);
 
 // A table that has a key.
-struct KeyHome {
+struct TableWithKey {
   std::string table;               // "optimizer", "evaluation.sample"
   std::vector<std::string> types;  // of the table; empty: all have it
 };
-std::vector<KeyHome> homes_of_key(const SchemaSet& schemas, const std::string& key);
+std::vector<TableWithKey> tables_with_key(const SchemaSet& schemas, const std::string& key);
 
 // "[optimizer]", "[schedule] with type = \"wsd\""
-std::string to_string(const KeyHome& home);
+std::string to_string(const TableWithKey& table);
 
 // The tables that stand in those of a recipe: "model.lora".
 std::vector<std::string> tables_in_tables(const SchemaSet& schemas);

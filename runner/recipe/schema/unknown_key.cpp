@@ -11,7 +11,7 @@
 namespace exprun {
 namespace {
 
-constexpr size_t kMostTables = 3;  // more homes of a key than this help nobody
+constexpr size_t kMostTables = 3;  // more tables with a key than this help nobody
 
 std::string quoted(const std::string& word) {
   return "'" + word + "'";
@@ -29,14 +29,15 @@ bool is_meant_as_axis(const SchemaSet& schemas, const std::string& table, const 
   if (table != "sweep" || !is_of_several(entry.value)) return false;
   const bool is_path = entry.key.find('.') != entry.key.npos;
   return is_path ? schema_at(schemas, {}, entry.key) != nullptr
-                 : !homes_of_key(schemas, entry.key).empty();
+                 : !tables_with_key(schemas, entry.key).empty();
 }
 
 // Empty for a key that no table has, or very many.
-std::string help_for_homes(const SchemaSet& schemas, const std::string& key) {
-  std::vector<std::string> homes;
-  for (const KeyHome& home : homes_of_key(schemas, key)) homes.push_back(to_string(home));
-  return homes.empty() || homes.size() > kMostTables ? "" : "it belongs in " + alternatives(homes);
+std::string help_for_tables_with(const SchemaSet& schemas, const std::string& key) {
+  std::vector<std::string> tables;
+  for (const TableWithKey& each : tables_with_key(schemas, key)) tables.push_back(to_string(each));
+  return tables.empty() || tables.size() > kMostTables ? ""
+                                                       : "it belongs in " + alternatives(tables);
 }
 
 std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
@@ -48,7 +49,7 @@ std::string help_for_key(const SchemaSet& schemas, const TablePlace& place, cons
   if (is_meant_as_axis(schemas, place.path, entry)) return "it belongs in [sweep.axes]";
   if (turns_table_off(key) && is_optional_table(schemas, {}, place.path))
     return help_without_table(place.path);
-  if (const std::string help = help_for_homes(schemas, key); !help.empty()) return help;
+  if (const std::string help = help_for_tables_with(schemas, key); !help.empty()) return help;
   if (const KeySynonym* synonym = key_synonym(key)) return help_for_synonym(*synonym, place.path);
   const std::vector<std::string> names = place.schema.names();
   auto near = name_meant(key, names);
@@ -66,33 +67,34 @@ bool belongs_in(const SchemaSet& schemas, const std::string& table, const Entry&
     return true;  // [evaluation.NAME]
   if (entry.key == "type") return !types.empty();
   if (has_word_for_type(table, entry.key) || is_meant_as_axis(schemas, table, entry)) return true;
-  return std::ranges::any_of(homes_of_key(schemas, entry.key), [&](const KeyHome& home) {
-    return split_path(home.table).front() == table;
+  return std::ranges::any_of(tables_with_key(schemas, entry.key), [&](const TableWithKey& each) {
+    return split_path(each.table).front() == table;
   });
 }
 
-// "batch", of a key, or another tool's word for one, that has one home. Empty for a table and a
+// "batch", of a key, or another tool's word for one, that one table has. Empty for a table and a
 // 'name', which may be those of anything.
-std::string home_of(const SchemaSet& schemas, const Entry& entry) {
+std::string only_table_with(const SchemaSet& schemas, const Entry& entry) {
   if (entry.value.as<Table>() != nullptr || entry.key == "name") return "";
-  const std::vector<KeyHome> homes = homes_of_key(schemas, entry.key);
-  if (homes.size() == 1) return homes.front().table;
-  const KeySynonym* const synonym = homes.empty() ? key_synonym(entry.key) : nullptr;
+  const std::vector<TableWithKey> tables = tables_with_key(schemas, entry.key);
+  if (tables.size() == 1) return tables.front().table;
+  const KeySynonym* const synonym = tables.empty() ? key_synonym(entry.key) : nullptr;
   return synonym ? parent_path(synonym->path) : "";
 }
 
-// Where the keys of an unknown table belong: in the one `near` it, if they may, else each at home.
-std::vector<std::string> homes_of_keys(const SchemaSet& schemas, const Table& table,
-                                       const std::optional<std::string>& near) {
-  std::vector<std::string> homes;
+// Where the keys of an unknown table belong: in the one `near` it, if they may, else each in its
+// own.
+std::vector<std::string> tables_for_keys(const SchemaSet& schemas, const Table& table,
+                                         const std::optional<std::string>& near) {
+  std::vector<std::string> tables;
   for (const Entry& entry : table.entries()) {
     const bool is_of_near = near && belongs_in(schemas, *near, entry);
-    const std::string home = is_of_near ? *near : home_of(schemas, entry);
-    if (!home.empty() && std::find(homes.begin(), homes.end(), home) == homes.end())
-      homes.push_back(home);
+    const std::string its_table = is_of_near ? *near : only_table_with(schemas, entry);
+    if (!its_table.empty() && std::find(tables.begin(), tables.end(), its_table) == tables.end())
+      tables.push_back(its_table);
   }
-  if (homes.empty() && near) homes.push_back(*near);
-  return homes;
+  if (tables.empty() && near) tables.push_back(*near);
+  return tables;
 }
 
 // How many entries of `table` the one at `path` may have.
@@ -136,20 +138,21 @@ std::string help_for_table(const SchemaSet& schemas, const TablePlace& place, co
   const Table& table = *entry.value.as<Table>();
   const KeySynonym* synonym = key_synonym(entry.key);
   if (synonym && !*synonym->path) return synonym->note;  // no table is needed
-  const std::string home = synonym ? parent_path(synonym->path) : "";
-  const std::string name = home.find('.') == home.npos ? entry.key : last_part(home);
+  const std::string of_synonym = synonym ? parent_path(synonym->path) : "";
+  const std::string name =
+      of_synonym.find('.') == of_synonym.npos ? entry.key : last_part(of_synonym);
   if (const auto within = tables_within(schemas, name, table); !within.empty())
     return "write " + alternatives(with_brackets(within));
   auto near = table_synonym(entry.key);
   if (!near) near = nearest(entry.key, place.schema.names());
-  const std::vector<std::string> homes = homes_of_keys(schemas, table, near);
+  const std::vector<std::string> tables = tables_for_keys(schemas, table, near);
   if (const auto inner = near ? std::nullopt : near_table_within(schemas, entry.key))
     return "did you mean " + alternatives(with_brackets(tables_within(schemas, *inner, table))) +
            "?";
-  if (homes.empty()) return "the tables are " + listed(place.schema.names());
-  const bool is_renamed = near && homes.size() == 1 && homes.front() == *near;
+  if (tables.empty()) return "the tables are " + listed(place.schema.names());
+  const bool is_renamed = near && tables.size() == 1 && tables.front() == *near;
   if (is_renamed && place.table.find(*near) == nullptr) return "did you mean [" + *near + "]?";
-  return "its keys belong in " + listed(with_brackets(homes));
+  return "its keys belong in " + listed(with_brackets(tables));
 }
 
 Diagnostic unknown_table(const SchemaSet& schemas, const TablePlace& place, const Entry& entry) {
@@ -157,7 +160,7 @@ Diagnostic unknown_table(const SchemaSet& schemas, const TablePlace& place, cons
 }
 
 Diagnostic key_outside(const SchemaSet& schemas, const Entry& entry) {
-  std::string help = help_for_homes(schemas, entry.key);
+  std::string help = help_for_tables_with(schemas, entry.key);
   if (help.empty()) help = "write keys below the header of a table, such as [run]";
   if (const auto near = nearest(entry.key, {"extends", "version"}))
     help = "did you mean '" + *near + "'?";
@@ -178,8 +181,8 @@ Diagnostic unknown_key(const SchemaSet& schemas, const TablePlace& place, const 
 
 std::string help_for_synonym(const KeySynonym& synonym, const std::string& table) {
   if (!*synonym.path) return synonym.note;
-  const std::string home = parent_path(synonym.path), key = last_part(synonym.path);
-  return "did you mean " + quoted(key) + (home == table ? "" : " in [" + home + "]") +
+  const std::string its_table = parent_path(synonym.path), key = last_part(synonym.path);
+  return "did you mean " + quoted(key) + (its_table == table ? "" : " in [" + its_table + "]") +
          synonym.note + "?";
 }
 

@@ -253,7 +253,7 @@ std::vector<SweepValue> parse_list(const std::vector<ListPart>& parts, const Sou
     if (value.text.empty() && values.size() > 1)
       throw RecipeError(all, "a value is missing next to a comma",
                         values.back().text.empty()
-                            ? "leave no blank after a comma; an empty string is \"\""
+                            ? "remove the last comma, or leave no blank after it"
                             : "write \"\" for an empty string");
     const bool quoted = value.text.starts_with('"') || value.text.starts_with('\'');
     if (quoted && end_of_quoted(value.text, 0) == std::string::npos)

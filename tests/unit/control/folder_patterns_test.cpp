@@ -108,16 +108,30 @@ TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote ther
 
 TEST_CASE("folder patterns: tokens without a header are known by the names that nanoGPT has") {
   const TemporaryFolder folder;
-  folder.write("readme.md", "about the tokens");
   const std::string tokens("\1\0\2\0\3\0", 6);
   folder.write("train.bin", tokens);
-  CHECK_FALSE(has_token_shards(folder.path()));
+  CHECK_FALSE(has_bare_tokens(folder.path()));
   folder.write("val.bin", tokens);
-  CHECK(has_token_shards(folder.path()));
+  CHECK(has_bare_tokens(folder.path()));
+  CHECK_FALSE(has_token_shards(folder.path()));
+  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("it has token shards: write type = "));
   for (const std::string& other : {std::string(), std::string("\1\0\2", 3), std::string(80, 'a')}) {
     folder.write("val.bin", other);
-    CHECK_FALSE(has_token_shards(folder.path()));
+    CHECK_FALSE(has_bare_tokens(folder.path()));
   }
+  folder.write("val.bin", tokens);
+  folder.write("input.txt", "a text");
+  CHECK(folder_patterns(folder.path(), {}) ==
+        std::vector<std::string>{(folder.path() / "**/*.txt").string()});
+  folder.write("meta.pkl", "the characters of the tokens");
+  CHECK_FALSE(has_bare_tokens(folder.path()));
+}
+
+TEST_CASE("folder patterns: a word that begins with val in a shard's name means validation") {
+  for (const char* name : {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "data-val-1.bin"})
+    CHECK(is_named_for_validation(name));
+  for (const char* name : {"train.bin", "medieval_000.bin", "interval.bin"})
+    CHECK_FALSE(is_named_for_validation(name));
 }
 
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {

@@ -56,6 +56,12 @@ TEST_CASE("sweep: the command line may remove the space of the recipe") {
                          "sweep: nothing to sweep; give a key several values: lr=1e-4,3e-4", Error);
   }
   CHECK(labels(plan_sweep(text, {"~sweep.axes.num_layers"})) == Labels{"lr=1", "lr=2"});
+  for (const auto& words : {std::vector<std::string>{"method=random", "trials=3", "~sweep"},
+                            {"~sweep", "method=random", "trials=3"}}) {
+    std::vector<std::string> changes = words;
+    changes.push_back("lr=1,2,3,4,5");
+    CHECK(plan_sweep(text, changes).trials.size() == 3);
+  }
 }
 
 // What is said of the metric of these tables, on the command line as in the recipe.
@@ -89,6 +95,13 @@ TEST_CASE("sweep: where nobody names a metric and no trial records one, that is 
   CHECK(said_of_metric(none + axes, {"metrics.val_loss=false"}) == warning);
   CHECK(said_of_metric(axes, {"metrics.val_loss=false"}) == warning);
   CHECK(said_of_metric(axes, {}) == "");
+  const std::string rule = "[sweep]\naxes.lr = [0.1, 0.2]\nearly_stop.type = \"median\"\n";
+  CHECK(said_of_metric(rule, {}) == "");
+  CHECK(
+      said_of_metric(none + rule, {}) ==
+      "no trial records 'val/loss', by which early stopping compares them; add an evaluation, such "
+      "as [evaluation.val_loss], or give another metric: metric=train/loss\n");
+  CHECK(said_of_metric(none + rule, {"metric=train/loss"}) == "");
 }
 
 TEST_CASE("sweep: the seeds of a point are counted, whoever asks for them") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "recipe/toml/parse.h"
+#include "recipes.h"
 
 using namespace exprun;
 
@@ -32,4 +33,12 @@ TEST_CASE("rules: numbers that would fit are found, and do not overflow") {
   CHECK(near_multiples(9000000000000000000, 9223372036854775807) ==
         "9000000000000000000 would work");
   CHECK(near_multiples(9000000000000000000, 3) == "9000000000000000000 would work");
+}
+
+TEST_CASE("rules: a rate of zero is no mistake where an average still settles") {
+  const std::string decayed =
+      kTinyRecipe + "[schedule]\ntype = \"cosine\"\ndecay_until = \"60 steps\"\n";
+  CHECK(try_resolve(recipe_text(decayed)).diagnostics.size() == 1);
+  CHECK(try_resolve(recipe_text(decayed, {"run.ema=0.9"})).diagnostics.empty());
+  CHECK(try_resolve(recipe_text(decayed, {"min_lr_factor=0.1"})).diagnostics.empty());
 }

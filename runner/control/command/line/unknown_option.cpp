@@ -62,7 +62,7 @@ bool is_key_of_another_evaluation(const std::string& key) {
   });
 }
 
-std::string key_of(const std::string& option) {
+std::string as_key(const std::string& option) {
   std::string key(without_dashes(option));
   std::replace(key.begin(), key.end(), '-', '_');
   return key;
@@ -70,7 +70,7 @@ std::string key_of(const std::string& option) {
 
 // For another tool's option that needs no key here: "--compile". Empty for all others.
 std::string why_no_key(const std::string& option) {
-  const KeySynonym* synonym = key_synonym(key_of(option));
+  const KeySynonym* synonym = key_synonym(as_key(option));
   return synonym && !*synonym->path ? synonym->note : "";
 }
 
@@ -80,7 +80,7 @@ std::string why_no_key(const std::string& option) {
 std::optional<std::string> change_for(const std::string& word, const std::string& option,
                                       const std::string& command,
                                       const std::vector<std::string>& options) {
-  const std::string key = key_of(option);
+  const std::string key = as_key(option);
   const SchemaSet& schemas = SchemaSet::embedded();
   const std::string value = word == option ? "" : word.substr(option.size() + 1);
   const KeySynonym* synonym = key_synonym(key);

@@ -93,7 +93,7 @@ std::string no_number_at(const std::string& path) {
     return "";
   if (schema->contains("x-period")) return "a duration";
   if (allows_type(*schema, "boolean")) return "a boolean";
-  return allows_type(*schema, "array") ? "a list" : "a text";
+  return allows_type(*schema, "string") ? "a text" : "a list";
 }
 
 // Of a key that a recipe may have, and no run's has; nothing for any other name.

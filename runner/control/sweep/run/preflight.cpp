@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/strings.h"
-#include "control/data/evaluation_files.h"
 #include "control/launch/component_refusals.h"
 #include "control/launch/machine_problems.h"
 #include "control/launch/run/run_data.h"
@@ -101,12 +100,30 @@ std::string names_of(const std::vector<RunRow>& runs) {
   return names;
 }
 
-// Empty for no runs.
+// What is said of these runs; empty for none.
+
 std::string trained_on_other_data(const StoreFolder& folder, const std::vector<RunRow>& runs) {
   if (runs.empty()) return "";
   return "the data that the recipe names is not what " + were(runs.size()) + " trained on (" +
          names_of(runs) + "); restore it, or remove what was trained: `" +
          removal_of(folder, runs) + "`, and the same command trains it again";
+}
+
+std::string go_on_with_their_own(const std::vector<RunRow>& runs) {
+  if (runs.empty()) return "";
+  const std::string began = " began with (" + names_of(runs) + "); ";
+  return "the data that the recipe names is not what " +
+         (runs.size() == 1 ? "a trial" + began + "it goes on with its own"
+                           : pluralize(static_cast<int64_t>(runs.size()), "trial") + began +
+                                 "they go on with their own") +
+         ", and new trials train on what the recipe names";
+}
+
+std::string trained_on_unknown_data(const std::vector<RunRow>& runs) {
+  if (runs.empty()) return "";
+  return "the data that the recipe names cannot be read, so nothing tells whether " +
+         were(runs.size()) + " trained on it (" + names_of(runs) +
+         "), and other runs of the same recipe were trained on other data; " + kDataPrepareTells;
 }
 
 }  // namespace
@@ -135,24 +152,11 @@ OtherData other_data(const Store& store, const StoreFolder& folder, const SweepP
     const bool has_its_own =
         goes_on && recorded_data(*which.run, run_folder, NewSources::are_left_out,
                                  [&] { return source_files(trial.resolved); });
-    (!goes_on ? ended : has_its_own ? go_on : cannot_go_on).push_back(*which.run);
+    std::vector<RunRow>& runs = !goes_on ? ended : has_its_own ? go_on : cannot_go_on;
+    runs.push_back(*which.run);
   }
-  OtherData found;
-  found.cannot_go_on = trained_on_other_data(folder, cannot_go_on);
-  found.ended = trained_on_other_data(folder, ended);
-  if (!go_on.empty())
-    found.go_on = "the data that the recipe names is not what " +
-                  (go_on.size() == 1
-                       ? "a trial began with (" + names_of(go_on) + "); it goes on with its own"
-                       : pluralize(static_cast<int64_t>(go_on.size()), "trial") + " began with (" +
-                             names_of(go_on) + "); they go on with their own") +
-                  ", and new trials train on what the recipe names";
-  if (!of_any.empty())
-    found.unknown = "the data that the recipe names cannot be read, so nothing tells whether " +
-                    were(of_any.size()) + " trained on it (" + names_of(of_any) +
-                    "), and other runs of the same recipe were trained on other data; " +
-                    kDataPrepareTells;
-  return found;
+  return {trained_on_other_data(folder, cannot_go_on), trained_on_other_data(folder, ended),
+          go_on_with_their_own(go_on), trained_on_unknown_data(of_any)};
 }
 
 void require_startable(const std::vector<const Trial*>& trials, const StoreFolder& folder,
@@ -176,7 +180,7 @@ void require_startable(const std::vector<const Trial*>& trials, const StoreFolde
     const bool has_new_inputs = inputs.insert(inputs_of(recipe)).second;
     if (has_new_inputs) {
       add(data.problems);
-      add(evaluation_file_problems(recipe, data.dataset_info));
+      add(glances.evaluation_problems_of(recipe));
       add(initial_weights_problems(recipe, folder));
     }
     if (!has_errors(problems) && (chooses || may_be_refused(recipe)) && built.size() < kMostBuilt &&
