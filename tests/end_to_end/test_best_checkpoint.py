@@ -52,6 +52,21 @@ class BestCheckpoint(ExprunTest):
                          f"exprun: error: sample: {name} has no checkpoint of step 7; it has those of steps "
                          f"{step}, 50 and 60\n")
 
+    def test_the_best_run_means_its_best_checkpoint(self):
+        self.exprun("tiny.toml", *WORSE)
+        step, _ = self.best()
+        taken = f"exprun: taking its best checkpoint, of step {step} (--step last takes the newest)\n"
+        said = self.exprun("eval", "@best", "--json")
+        self.assertEqual((json.loads(said.out)["step"], taken in said.err), (step, True))
+        self.assertIn(taken, self.exprun("sample", "@best", "tokens=1").err)
+        self.assertIn(f" of step {step} to out", self.exprun("export", "@best", "--huggingface", "out").err)
+        self.assertIn(f"exprun: forking step {step} of ", self.exprun("fork", "@best", "seed=2", f"run.steps={step + 1}", "name=forked").err)
+        self.exprun("rm", "forked")
+        for words in ("@best", "--step", "last"), ("tiny",):
+            self.assertEqual(json.loads(self.exprun("eval", *words, "--json").out)["step"], 60)
+        self.exprun("tiny.toml", "steps=2", "name=warm", "init_from=@best")
+        self.assertIn(f'checkpoints/step_{step:08}"\n', self.exprun("show", "warm").out)
+
     def test_a_report_names_the_checkpoint_that_a_run_begins_with(self):
         self.exprun("tiny.toml", "steps=4")
         name = self.run_folder().name

@@ -159,7 +159,7 @@ Words offered_evaluation_keys(const Typed& typed) {
 }  // namespace
 
 int run_eval(const Words& words, const Globals& globals) {
-  std::string word, step = "last", name, tokenizer;
+  std::string word, step, name, tokenizer;
   Words overrides;
   bool json = false;
   Arguments arguments(

@@ -76,7 +76,7 @@ std::string dtype_called(const std::string& name) {
 
 // What --huggingface or --llmc makes of one run.
 struct FolderRequest {
-  std::string folder, llmc, step = "last", dtype = "fp32";
+  std::string folder, llmc, step, dtype = "fp32";
   bool adapter_only = false;
 };
 
@@ -91,9 +91,10 @@ struct Exported {
 
 Exported exported(const Store& store, const std::string& reference, const FolderRequest& request,
                   const Globals& globals) {
-  const CheckpointChoice choice = checkpoint_choice("export", request.step);
+  CheckpointChoice choice = checkpoint_choice("export", request.step);
   RunRow run = find_run_for_folder(store, globals.store, reference);
   require_run_folder(globals.store, run, "export");
+  if (request.step.empty()) choice = choice_without_step(reference, globals.store.run(run.folder));
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));

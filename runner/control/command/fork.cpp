@@ -19,7 +19,7 @@ namespace exprun {
 namespace {
 
 struct ForkWords {
-  std::string reference, step = "last";
+  std::string reference, step;
   Words overrides;
   bool fresh_optimizer = false;
 };
@@ -46,10 +46,12 @@ void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& s
 
 Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
                const AttemptBegun& begun, const Globals& globals) {
-  const CheckpointChoice choice = checkpoint_choice("fork", words.step);
+  CheckpointChoice choice = checkpoint_choice("fork", words.step);
   Store store = open_store_to_change(globals.store);
   const RunRow run = find_run_for_folder(store, globals.store, words.reference);
   require_run_folder(globals.store, run, "fork");
+  if (words.step.empty())
+    choice = choice_without_step(words.reference, globals.store.run(run.folder));
   if (!ranks) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);

@@ -274,7 +274,7 @@ Words changes_of_precision(const std::string& word, const WeightsArgument& weigh
 }  // namespace
 
 int run_sample(const Words& words, const Globals& globals) {
-  std::string word, file, dtype, step = "last", tokenizer;
+  std::string word, file, dtype, step, tokenizer;
   bool instruction = false, json = false;
   Words options, settings;
   Arguments arguments(

@@ -69,7 +69,7 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                     "export it without --adapter",
                 ExitCode::bad_recipe);
   if (const auto checkpoint = checkpoint_at(word)) {
-    if (step != "last")
+    if (!step.empty() && step != "last")
       throw Error(command + ": '" + word + "' is a checkpoint already; leave out --step",
                   ExitCode::bad_recipe);
     word_ = checkpoint->run.path.string();
@@ -98,6 +98,8 @@ WeightsArgument::WeightsArgument(const std::string& command, const std::string& 
                 ExitCode::no_such_run);
   }
   require_run_folder(globals.store, *run_, command);
+  if (step.empty() && word_ == word)
+    choice_ = choice_without_step(word, globals.store.run(run_->folder));
   if (!tokenizer.empty()) require_no_tokenizer();
 }
 

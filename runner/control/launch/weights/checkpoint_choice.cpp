@@ -9,6 +9,7 @@
 #include "base/files/atomic_folder.h"
 #include "base/files/checkpoints.h"
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "control/launch/run/repeated_run.h"
 #include "control/launch/run/run_data.h"
@@ -150,8 +151,16 @@ std::optional<int64_t> best_before_newest(const RunFolder& run) {
   return is_kept ? best : std::nullopt;
 }
 
+CheckpointChoice choice_without_step(const std::string& reference, const RunFolder& run) {
+  const auto best = reference == "@best" ? best_before_newest(run) : std::nullopt;
+  if (!best) return {};
+  log_info("taking its best checkpoint, of step " + std::to_string(*best) +
+           " (--step last takes the newest)");
+  return {Kind::best};
+}
+
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {
-  if (word == "last") return {};
+  if (word.empty() || word == "last") return {};
   if (word == "best") return {Kind::best};
   const auto step = parse_number<int64_t>(word);
   if (step && *step >= 0) return {Kind::step, *step};

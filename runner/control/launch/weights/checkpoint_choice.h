@@ -24,9 +24,9 @@ struct CheckpointChoice {
 // Of the option, for help.
 inline constexpr const char* kStepHelp =
     "the checkpoint of step N, the one with the best run.best_metric, or the newest "
-    "(default: last)";
+    "(default: last; of @best: best)";
 
-// "last", "best" or a number of steps. Throws Error that begins with the command.
+// "last", "best" or a number of steps; empty: "last". Throws Error that begins with the command.
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
 
 // "mine-1a2b3c4d has no checkpoint; `exprun rerun mine-1a2b3c4d` trains it again", if it can be
@@ -52,6 +52,9 @@ HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& r
 
 // The step of the best one that a run has kept where it is not the newest.
 std::optional<int64_t> best_before_newest(const RunFolder& run);
+
+// Without --step: of a run that is named by "@best" the best one that it has kept, which is said.
+CheckpointChoice choice_without_step(const std::string& reference, const RunFolder& run);
 
 // The newest intact one with finite weights, from which a further attempt goes on; nothing where
 // the run begins. A warning for each that is skipped. Throws Error where the run cannot begin anew:
