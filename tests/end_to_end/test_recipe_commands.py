@@ -450,6 +450,12 @@ class New(ExprunTest):
                          "exprun: error: new: 'text.txt' is text, not tokens; write --data text\n")
         self.assertFalse((self.folder / "mine.toml").exists())
 
+    def test_one_of_prepared_shards_has_the_tokenizer_of_its_folder(self):
+        self.exprun("data", "prepare", "path=text.txt", "tokenizer=char", "--out", "shards")
+        for name, path in ("one", "shards/train_000000.bin"), ("all", "shards"):
+            self.exprun("new", name, "--data", "token_shards", "--path", path)
+            self.assertIn('\ntokenizer = "prepared" ', (self.folder / f"{name}.toml").read_text())
+
     def test_of_shards_in_folders_of_the_splits_it_takes_both(self):
         for split, name in ("train", "part_0"), ("val", "part_0"), ("named/train", "train_0"), ("named/validation", "validation_0"):
             (self.folder / "data" / split).mkdir(parents=True)

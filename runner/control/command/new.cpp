@@ -237,11 +237,11 @@ std::string kind_of_data(const std::string& path) {
 // A folder is no source: the files in it are.
 void name_data(const std::string& path, StarterRequest& request) {
   if (path.empty()) return;
-  request.prepared = described_set(path);
-  if (request.data != kTokenShards) request.prepared.reset();
   std::error_code ignored;
-  if (fs::is_directory(path, ignored))
-    request.path = folder_patterns(path, {request.data, Split::train});
+  const bool is_folder = fs::is_directory(path, ignored);
+  if (request.data == kTokenShards)
+    request.prepared = described_set(is_folder ? fs::path(path) : fs::path(path).parent_path());
+  if (is_folder) request.path = folder_patterns(path, {request.data, Split::train});
   if (request.data == kTokenShards && !request.path.empty())
     request.validation = folder_patterns(path, {request.data, Split::validation});
   if (is_made_of_text(request.data) && !request.path.empty()) say_what_is_taken(path, request);

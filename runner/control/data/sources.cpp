@@ -179,8 +179,20 @@ std::optional<std::string> with_variable(const std::string& file) {
   return file.substr(0, begin) + "{env:" + name + '}' + std::string(end, file.end());
 }
 
+// "../b/data/x.txt" of "data/x.txt" in the recipe ../b/mine.toml, if that is there.
+std::optional<std::string> beside_recipe(const fs::path& file, const SourceSpan& where) {
+  if (!where || where.file->kind != SourceFile::Kind::file || file.is_absolute())
+    return std::nullopt;
+  const fs::path folder = fs::path(where.file->name).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || !fs::exists(folder / file, ignored)) return std::nullopt;
+  return (folder / file).lexically_normal().string();
+}
+
 // A relative path is looked for below the working directory, which the help names.
-std::string where_to_put(const fs::path& file) {
+std::string where_to_put(const fs::path& file, const SourceSpan& where) {
+  if (const auto beside = beside_recipe(file, where))
+    return "paths are relative to the working directory: write \"" + *beside + '"';
   if (const auto command = command_to_get(file.string())) return "get it: " + *command;
   if (file.string().find("://") != std::string::npos) return kDownloadFirst;
   if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
@@ -193,9 +205,9 @@ std::string where_to_put(const fs::path& file) {
 }
 
 // A name that holds a bracket is a pattern, of which the file itself is no match.
-std::string what_to_write(const std::string& pattern) {
+std::string what_to_write(const std::string& pattern, const SourceSpan& where) {
   std::error_code ignored;
-  if (!fs::is_regular_file(pattern, ignored)) return where_to_put(pattern);
+  if (!fs::is_regular_file(pattern, ignored)) return where_to_put(pattern, where);
   return "a file has exactly this name: write '" + as_pattern(pattern) + "'";
 }
 
@@ -251,8 +263,8 @@ class Finder {
   void find_matching(const Value& path, const std::string& pattern) {
     auto files = matching_files(pattern, wanted_.dataset);
     if (files.empty())
-      problems_.push_back(
-          lack(path.where, "no file matches '" + pattern + "'", what_to_write(pattern)));
+      problems_.push_back(lack(path.where, "no file matches '" + pattern + "'",
+                               what_to_write(pattern, path.where)));
     found_.reserve(found_.size() + files.size());
     for (fs::path& file : files) found_.push_back({std::move(file), path.where, true});
   }
@@ -261,7 +273,8 @@ class Finder {
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     if (status.type() == fs::file_type::not_found)
-      problems_.push_back(lack(path.where, quoted(file) + " does not exist", where_to_put(file)));
+      problems_.push_back(
+          lack(path.where, quoted(file) + " does not exist", where_to_put(file, path.where)));
     else if (status.type() == fs::file_type::none)
       problems_.push_back(lack(path.where, "cannot read " + quoted(file) + ": " + error.message()));
     else if (fs::is_directory(status))

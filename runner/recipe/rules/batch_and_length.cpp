@@ -142,14 +142,16 @@ void warmup_has_a_whole_step(const RuleInput& input, Diagnostics& diagnostics) {
     diagnostics.push_back(shorter_than_a_step(input, "schedule.warmup", "'warmup'"));
 }
 
+// A first try of a few steps is such a run.
 void warmup_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
   if (!longer_than_run(input, "schedule.warmup")) return;
   Period tenth = *run_length(input.root);
   tenth.count /= 10;
   if (tenth.unit != PeriodUnit::epochs) tenth.count = std::max(1.0, std::floor(tenth.count));
   diagnostics.push_back(clash(
-      input.root, {"schedule.warmup", "run.steps", "run.length"}, "'warmup' is longer than the run",
-      length_of_run(input.root) + "; warmup=\"" + to_string(tenth) + "\" fits"));
+      input.root, {"schedule.warmup", "run.steps", "run.length"},
+      "'warmup' is longer than the run, so the learning rate does not reach its peak",
+      length_of_run(input.root) + "; warmup=\"" + to_string(tenth) + "\" fits", Severity::warning));
 }
 
 void decay_fits_run(const RuleInput& input, Diagnostics& diagnostics) {
