@@ -3,6 +3,7 @@ import fcntl
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -136,6 +137,10 @@ class Background(ExprunTest):
         self.exprun("tiny.toml", "steps=1", "run.name=bg")
         self.assertRegex(self.exprun("stop", "bg").err, rf"\Aexprun: {first} is saved and ended at step \d+; ")
         self.assertIn(" is not running: it is finished at step 1\n", self.exprun("stop", "bg", code=1).err)
+        shutil.copy(self.folder / "tiny.toml", self.folder / "b g.toml")
+        named, _, _ = self.detach("b g.toml", "name=auto", *ENDLESS[1:])
+        self.exprun("b g.toml", "name=auto", "steps=1")
+        self.assertIn(f"exprun: {named} is saved and ended", self.exprun("stop", "b g").err)
         self.detach(*ENDLESS, "run.name=bg", "--new")
         self.exprun("resume", first, "--detach")
         for ended in (), ("tiny.toml", "steps=2", "run.name=bg"):

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import pathlib
+import pickle
 import re
 import shutil
 import struct
@@ -439,10 +440,16 @@ class New(ExprunTest):
         said = self.exprun("new", "tokens", "--path", "nano").err
         self.assertIn("exprun: new: the recipe takes the tokens in 'nano'; for the text beside them, write --data text\n", said)
         self.exprun("new", "texts", "--path", "nano", "--data", "text")
-        self.write("nano/meta.pkl", "what the tokens of characters mean")
-        self.exprun("new", "of_characters", "--path", "nano")
-        for name in "texts", "of_characters":
-            self.assertIn('\ntype = "text" ', (self.folder / f"{name}.toml").read_text())
+        self.assertIn('\ntype = "text" ', (self.folder / "texts.toml").read_text())
+        (self.folder / "nano/meta.pkl").write_bytes(pickle.dumps({"vocab_size": 3, "itos": {0: "a"}, "stoi": {"a": 0}}))
+        self.write("nano/prepare.py", "a script")
+        said = self.exprun("new", "of_characters", "--path", "nano").err
+        self.assertIn("exprun: new: the recipe takes the text 'nano/input.txt', not the tokens of its characters\n", said)
+        self.assertIn('\npath = "nano/input.txt" ', (self.folder / "of_characters.toml").read_text())
+        (self.folder / "nano/input.txt").unlink()
+        self.assertEqual(self.exprun("new", "none", "--path", "nano", code=2).err,
+                         "exprun: error: new: the tokens in 'nano' stand for the characters that its meta.pkl lists, which exprun does not "
+                         "read; name the text that they were made from with --path FILE\n")
         said = self.exprun("new", "both", "--data", "token_shards", "--path", "nano/*.bin").err
         self.assertIn("exprun: warning: new: the recipe trains on all files that \"nano/*.bin\" matches, also on 'nano/val.bin', and has no "
                       "validation; to use files with \"val\" in their names for it, write --path nano\n", said)

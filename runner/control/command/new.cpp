@@ -224,6 +224,24 @@ void warn_of_validation_among(const Words& path) {
               shell_quoted(folder.empty() ? "." : folder));
 }
 
+// The text of a folder in which nanoGPT's tokens are characters: we do not read the meta.pkl that
+// says which. Other paths are returned as they are. Throws Error where the text is not there.
+std::string without_tokens_of_characters(const std::string& path) {
+  const fs::path folder = path, text = folder / "input.txt";
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder / "meta.pkl", ignored) ||
+      !fs::is_regular_file(folder / "train.bin", ignored))
+    return path;
+  if (!fs::is_regular_file(text, ignored))
+    throw Error("new: the tokens in '" + path +
+                    "' stand for the characters that its meta.pkl lists, which exprun does not "
+                    "read; name the text that they were made from with --path FILE",
+                ExitCode::bad_recipe);
+  log_info("new: the recipe takes the text '" + text.string() +
+           "', not the tokens of its characters");
+  return text.string();
+}
+
 // The kind of data at a path where nobody says it.
 std::string kind_of_data(const std::string& path) {
   if (path.empty() || (!described_set(path) && !has_token_shards(path) && !has_bare_tokens(path)))
@@ -334,13 +352,19 @@ int run_new(const Words& words, const Globals& globals) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kComposedSchemaFile : known.string();
-  if (request.data.empty()) request.data = kind_of_data(path);
+  if (request.data.empty()) {
+    path = without_tokens_of_characters(path);
+    request.data = kind_of_data(path);
+  }
   const bool is_given = !path.empty();
   if (!is_given && request.data == "text" && !request.from.empty())
     path = path_from_export(request.from);
   name_data(path, request);
   if (is_given && !request.bytes)
-    log_warning("new: no file matches '" + path + "'; the recipe needs it to run");
+    log_warning("new: " + (fs::is_directory(path)
+                               ? "of the folder '" + path + "' the recipe can read nothing: " +
+                                     how_to_name_files_in(path, {request.data})
+                               : "no file matches '" + path + "'; the recipe needs it to run"));
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);
   const std::string text = starter_recipe(SchemaSet::embedded(), request);

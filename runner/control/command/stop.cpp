@@ -15,6 +15,7 @@
 #include "control/command/stored/stored_runs.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/run_lock.h"
+#include "control/launch/run/run_words.h"
 #include "control/sweep/sweep_processes.h"
 #include "store/run_state.h"
 
@@ -49,7 +50,8 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
   if (!is_pattern(reference)) {
     const RunRow run = find_run(store, folder, reference);
     require_one_meaning("stop", store, reference, run);
-    return {run.name == reference ? running_run(store, folder, reference).value_or(run) : run};
+    const bool is_named = word_in_store(store, folder, reference, Store::Among::kept) == run.name;
+    return {is_named ? running_run(store, folder, run.name).value_or(run) : run};
   }
   std::vector<RunRow> runs = running(store, folder);
   std::erase_if(runs, [&](const RunRow& run) { return !matches(reference, run); });

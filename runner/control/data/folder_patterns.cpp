@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <system_error>
@@ -147,10 +146,7 @@ std::string as_pattern(const std::string& name) {
 }
 
 bool is_named_for_validation(const fs::path& shard) {
-  const std::string stem = shard.stem().string();
-  for (size_t at = stem.find("val"); at != stem.npos; at = stem.find("val", at + 1))
-    if (at == 0 || !std::isalpha(static_cast<unsigned char>(stem[at - 1]))) return true;
-  return false;
+  return shard.stem().string().find("val") != std::string::npos;
 }
 
 bool is_left_out(const fs::path& folder, const std::string& dataset) {
@@ -211,7 +207,9 @@ std::string toml_of_patterns(const std::vector<std::string>& patterns) {
 }
 
 std::string how_to_name_files_in(const fs::path& folder, const WantedFiles& wanted) {
-  const auto patterns = folder_patterns(folder, wanted);
+  const bool wants_text = wanted.dataset != kShards;
+  const auto patterns = wants_text && has_bare_tokens(folder) ? std::vector<std::string>()
+                                                              : folder_patterns(folder, wanted);
   return patterns.empty() ? what_it_has(folder, wanted) : "write " + toml_of_patterns(patterns);
 }
 

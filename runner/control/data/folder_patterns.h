@@ -25,7 +25,7 @@ bool has_bare_tokens(const std::filesystem::path& folder);
 // Whether token shards that say so by their header lie in a folder.
 bool has_token_shards(const std::filesystem::path& folder);
 
-// Whether the name of a token shard, or a word in it, begins with "val".
+// Whether "val" is in the name of a token shard, as in "eval".
 bool is_named_for_validation(const std::filesystem::path& shard);
 
 // Whether ** does not enter a folder: a store of runs, or what else exprun wrote, such as prepared

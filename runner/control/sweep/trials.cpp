@@ -243,10 +243,12 @@ class Survey {
     const SourceSpan where = sweep_ ? sweep_->metric_where : SourceSpan();
     if (sweep_ && !sweep_->metric.empty())
       add({{where, message, help_for_series(metric, measured_)}});
+    else if (has_errors(found_.diagnostics))
+      return;
     else if (found_.plan.early_stop.rule != EarlyStop::Rule::none)
       add({{where, message + ", by which early stopping compares them",
-            help_for_series(metric, measured_) + ", or give another metric: metric=train/loss"}});
-    else if (!has_errors(found_.diagnostics))
+            "metric=train/loss compares them by that"}});
+    else
       warn(where, message + ", so none of them will be the best",
            "metric=train/loss ranks them by that");
   }

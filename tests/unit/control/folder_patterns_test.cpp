@@ -121,17 +121,19 @@ TEST_CASE("folder patterns: tokens without a header are known by the names that 
   }
   folder.write("val.bin", tokens);
   folder.write("input.txt", "a text");
+  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("it has token shards: write type = "));
   CHECK(folder_patterns(folder.path(), {}) ==
         std::vector<std::string>{(folder.path() / "**/*.txt").string()});
   folder.write("meta.pkl", "the characters of the tokens");
   CHECK_FALSE(has_bare_tokens(folder.path()));
+  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("write "));
 }
 
-TEST_CASE("folder patterns: a word that begins with val in a shard's name means validation") {
-  for (const char* name : {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "data-val-1.bin"})
+TEST_CASE("folder patterns: val in a shard's name means validation") {
+  for (const char* name :
+       {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "owtval.bin", "eval.bin"})
     CHECK(is_named_for_validation(name));
-  for (const char* name : {"train.bin", "medieval_000.bin", "interval.bin"})
-    CHECK_FALSE(is_named_for_validation(name));
+  CHECK_FALSE(is_named_for_validation("train.bin"));
 }
 
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {

@@ -97,10 +97,11 @@ TEST_CASE("sweep: where nobody names a metric and no trial records one, that is 
   CHECK(said_of_metric(axes, {}) == "");
   const std::string rule = "[sweep]\naxes.lr = [0.1, 0.2]\nearly_stop.type = \"median\"\n";
   CHECK(said_of_metric(rule, {}) == "");
-  CHECK(
-      said_of_metric(none + rule, {}) ==
-      "no trial records 'val/loss', by which early stopping compares them; add an evaluation, such "
-      "as [evaluation.val_loss], or give another metric: metric=train/loss\n");
+  CHECK(said_of_metric(none + rule, {}) ==
+        "no trial records 'val/loss', by which early stopping compares them; metric=train/loss "
+        "compares them by that\n");
+  CHECK(said_of_metric(rule, {"best_metric=val/los"}) ==
+        "no evaluation measures 'val/los'; did you mean 'val/loss'?\n");
   CHECK(said_of_metric(none + rule, {"metric=train/loss"}) == "");
 }
 

@@ -42,3 +42,11 @@ TEST_CASE("rules: a rate of zero is no mistake where an average still settles") 
   CHECK(try_resolve(recipe_text(decayed, {"run.ema=0.9"})).diagnostics.empty());
   CHECK(try_resolve(recipe_text(decayed, {"min_lr_factor=0.1"})).diagnostics.empty());
 }
+
+TEST_CASE("rules: a run that ends within its warmup is shown as a recipe that runs") {
+  const ResolvedRecipe recipe = resolve_tiny({"schedule.type=cosine", "warmup=200 steps"});
+  CHECK(value_at(recipe, "schedule.decay_until") == "\"100 steps\"");
+  const Diagnostics said = try_resolve(recipe_text(recipe.to_toml())).diagnostics;
+  CHECK(said.size() == 1);
+  CHECK_FALSE(has_errors(said));
+}

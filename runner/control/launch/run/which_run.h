@@ -29,8 +29,8 @@ bool needs_a_trainer(Decision decision);
 struct WhichRun {
   Decision decision = Decision::start_new;
   std::optional<RunRow> run;  // which one it is about
-  bool has_runs_on_other_data =
-      false;  // runs that it may be about: the data decide which of them it is
+  // Of those that it may be about, so that the data decide which of them it is.
+  bool has_runs_on_other_data = false;
 
   // The same attempt of the same run: nobody has continued it meanwhile.
   friend bool operator==(const WhichRun& a, const WhichRun& b) {
