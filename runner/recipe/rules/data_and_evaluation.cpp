@@ -195,14 +195,22 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
   const std::string key = key_of_length(input.root);
   std::vector<std::string> keys{key, "dataset.template", "dataset.path", "dataset.too_long"};
   if (validates) keys.insert(keys.end(), {"dataset.validation", "dataset.validation_fraction"});
+  // Weights that are given have learned positions for so many.
+  const auto most = valid_at(input.root, "model.init_from")
+                        ? integer_at(input.root, "model.context_length")
+                        : std::nullopt;
+  const std::string longer =
+      most && *most < *least
+          ? "the model of init_from has a context of " + pluralize(*most, "token") +
+                ": use shorter examples, another model"
+          : "choose a length of at least " + std::to_string(*least) +
+                (all > least ? " (" + std::to_string(*all) + " holds every example)" : "");
   diagnostics.push_back(clash(
       input.root, keys,
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but the shortest " +
           (validates ? "validation " : "") +
           (whole ? "example has " : "prompt with its template has ") + pluralize(*least, "token"),
-      "choose a length of at least " + std::to_string(*least) +
-          (all > least ? " (" + std::to_string(*all) + " holds every example)" : "") + ", or " +
-          (whole ? "too_long = \"truncate\"" : "a template that adds less")));
+      longer + ", or " + (whole ? "too_long = \"truncate\"" : "a template that adds less")));
 }
 
 // Else the split point would divide a block, and shift all that follow.
