@@ -83,6 +83,7 @@ class BestCheckpoint(ExprunTest):
         self.assertEqual(self.exprun("sample", "@best", "tokens=1").err.splitlines()[0],
                          f"exprun: @best is {best}; the runs compared were trained on 2 different datasets, so their losses may not be "
                          "comparable")
+        self.assertIn("trained on 2 different datasets", self.exprun("tiny.toml", "steps=1", "name=warm", "init_from=@best").err)
 
     def test_without_keep_best_only_the_newest_stay(self):
         self.exprun("tiny.toml", *WORSE, "keep_best=none")

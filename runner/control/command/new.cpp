@@ -227,11 +227,9 @@ void warn_of_validation_among(const Words& path) {
 // The text of a folder in which nanoGPT's tokens are characters: we do not read the meta.pkl that
 // says which. Other paths are returned as they are. Throws Error where the text is not there.
 std::string without_tokens_of_characters(const std::string& path) {
-  const fs::path folder = path, text = folder / "input.txt";
+  if (!has_tokens_of_characters(path)) return path;
+  const fs::path text = fs::path(path) / "input.txt";
   std::error_code ignored;
-  if (!fs::is_regular_file(folder / "meta.pkl", ignored) ||
-      !fs::is_regular_file(folder / "train.bin", ignored))
-    return path;
   if (!fs::is_regular_file(text, ignored))
     throw Error("new: the tokens in '" + path +
                     "' stand for the characters that its meta.pkl lists, which exprun does not "
@@ -361,9 +359,9 @@ int run_new(const Words& words, const Globals& globals) {
     path = path_from_export(request.from);
   name_data(path, request);
   if (is_given && !request.bytes)
-    log_warning("new: " + (fs::is_directory(path)
-                               ? "of the folder '" + path + "' the recipe can read nothing: " +
-                                     how_to_name_files_in(path, {request.data})
+    log_warning("new: " + (folder_exists(path)
+                               ? "the recipe can read no file in '" + path +
+                                     "': " + how_to_name_files_in(path, {request.data})
                                : "no file matches '" + path + "'; the recipe needs it to run"));
   if (request.data == "instruction" && request.from.empty())
     request.context_length = length_for_examples(request.path);

@@ -170,8 +170,12 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::string& dat
   return files;
 }
 
+bool has_tokens_of_characters(const fs::path& folder) {
+  return path_exists(folder / "meta.pkl") && path_exists(folder / "train.bin");
+}
+
 bool has_bare_tokens(const fs::path& folder) try {
-  if (path_exists(folder / "meta.pkl")) return false;
+  if (has_tokens_of_characters(folder)) return false;
   for (const char* name : {"train.bin", "val.bin"})
     if (!fs::is_regular_file(folder / name) ||
         inspect_shard(folder / name, ShardFormat::raw_uint16).tokens == 0)

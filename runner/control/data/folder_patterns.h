@@ -18,8 +18,11 @@ struct WantedFiles {
 // The pattern that only this name matches.
 std::string as_pattern(const std::string& name);
 
+// Whether a folder has nanoGPT's tokens of characters: the meta.pkl beside them says which, and we
+// do not read it.
+bool has_tokens_of_characters(const std::filesystem::path& folder);
+
 // Whether a folder has the train.bin and val.bin of nanoGPT, tokens of GPT-2 without a header.
-// Those of characters have a meta.pkl beside them, which we do not read.
 bool has_bare_tokens(const std::filesystem::path& folder);
 
 // Whether token shards that say so by their header lie in a folder.

@@ -41,6 +41,12 @@ Diagnostic shorter_than_a_step(const RuleInput& input, const char* key, const st
       "a step takes " + with_thousands(*batch_tokens(input.root)) + " tokens", Severity::warning);
 }
 
+// As the default does, which `exprun show` writes out.
+bool ends_with_run(const RuleInput& input, const Period& until) {
+  const auto whole = run_length(input.root);
+  return whole && to_string(until) == to_string(*whole);
+}
+
 // Every key with a cadence that the recipe has.
 std::vector<std::string> cadences(const Table& root) {
   std::vector<std::string> paths = {"checkpoint.every", "metrics.every", "metrics.progress_every"};
@@ -166,11 +172,8 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   const auto until = period_at(input.root, "schedule.decay_until");
   const auto length = period_at(input.root, "schedule.decay_length");
   if (!warmup || !until) return;
-  // At the end of the run, as `exprun show` writes the default out, it is the run that is too
-  // short.
-  const auto whole = run_length(input.root);
-  const bool ends_with_run = whole && to_string(*until) == to_string(*whole);
-  if (!ends_with_run && is_written(input.root, "schedule.decay_until") &&
+  // Where it ends with the run, it is the run that is too short.
+  if (!ends_with_run(input, *until) && is_written(input.root, "schedule.decay_until") &&
       longer(input, *warmup, *until))
     diagnostics.push_back(clash(input.root, {"schedule.decay_until", "schedule.warmup"},
                                 "'decay_until' is within the warmup",
@@ -214,9 +217,8 @@ void schedule_has_an_end_of_decay(const RuleInput& input, Diagnostics& diagnosti
   const Schema* schema = schema_at(input.schemas, input.root, path);
   if (!schema || !schema->value("x-no-effect", false) || !is_written(input.root, path)) return;
   if (is_invalid(input.root, "schedule.type")) return;
-  // The default, the end of the run, is written out by `exprun show`.
-  const auto until = period_at(input.root, path), whole = run_length(input.root);
-  if (until && whole && to_string(*until) == to_string(*whole)) return;
+  const auto until = period_at(input.root, path);
+  if (until && ends_with_run(input, *until)) return;
   diagnostics.push_back(clash(input.root, {path, "schedule.type"},
                               "'decay_until' has no effect on schedule \"" +
                                   text_at(input.root, "schedule.type").value_or("") + "\"",

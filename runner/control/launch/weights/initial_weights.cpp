@@ -28,13 +28,13 @@ using nlohmann::json;
 
 constexpr const char* kBest = "@best";
 
-// The folder of the run that the words mean; empty where they mean none. `aloud`: a better one that
-// is not here is named.
+// The folder of the run that the words mean; empty where they mean none. `aloud`: it is said where
+// a better one is not here, or where the runs compared differ in their data.
 std::string run_meant(const std::string& words, const StoreFolder& folder, bool aloud = false) try {
   if (!path_exists(folder.database())) return "";
   const Store store(folder.database(), Store::Access::read_only);
   if (const auto best = words == kBest ? best_run_here(store, folder) : std::nullopt) {
-    if (aloud && !best->better.empty()) say_which_is_best(*best);
+    if (aloud && (!best->better.empty() || best->datasets > 1)) say_which_is_best(*best);
     return best->run.folder;
   }
   const auto word = word_in_store(store, folder, words);

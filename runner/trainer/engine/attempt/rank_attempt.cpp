@@ -16,9 +16,9 @@
 #include "engine/checkpoint/open_checkpoint.h"
 #include "engine/describe.h"
 #include "engine/device/device.h"
+#include "engine/device/thread_count.h"
 #include "engine/precision/precision.h"
 #include "engine/record/progress.h"
-#include "engine/thread_count.h"
 #include "engine/weights/import.h"
 #include "recipe/capacity.h"
 

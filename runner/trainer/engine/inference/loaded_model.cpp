@@ -9,8 +9,8 @@
 #include "engine/autotune/run_kernels.h"
 #include "engine/checkpoint/checkpoint.h"
 #include "engine/device/device.h"
+#include "engine/device/thread_count.h"
 #include "engine/precision/precision.h"
-#include "engine/thread_count.h"
 #include "engine/weights/import.h"
 
 namespace exprun {

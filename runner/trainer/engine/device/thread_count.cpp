@@ -1,4 +1,4 @@
-#include "engine/thread_count.h"
+#include "engine/device/thread_count.h"
 
 #include "engine/run_plan.h"
 
