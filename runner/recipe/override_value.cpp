@@ -192,6 +192,13 @@ std::optional<Value> read_override_value(const File& file, size_t begin, const S
                "write " + as_array(file, begin, text.substr(1, text.size() - 2), schema)}};
   if (const auto help = help_for_more_words(text, schema); !help.empty() && !syntax.empty())
     syntax.back().help = help;
+  const bool is_one_word = text.find_first_of(" \"'[{") == text.npos;
+  if (is_one_word && !syntax.empty() && syntax.back().help.empty()) {
+    const char* const help = allows_type(schema, "integer")  ? "write it as in 100 or 1_000"
+                             : allows_type(schema, "number") ? "write it as in 0.001 or 1e-3"
+                                                             : "";
+    if (*help) syntax = {{span_of(file, begin, text.size()), "this is not a number", help}};
+  }
   if (number_meant(text))
     syntax = {unwritable_number(key_before(file->text, begin), schema,
                                 span_of(file, begin, text.size()), std::string(text))};

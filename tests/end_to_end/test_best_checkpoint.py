@@ -3,7 +3,7 @@ import json
 import shutil
 import unittest
 
-from support import ExprunTest, kill
+from support import ExprunTest, flip_a_bit, kill
 
 # The rate grows until the loss goes up again, after its best.
 WORSE = ("steps=60", "lr=1", "schedule.warmup=60 steps", "evaluation.val_loss.every=4 steps",
@@ -54,7 +54,7 @@ class BestCheckpoint(ExprunTest):
 
     def test_the_best_run_means_its_best_checkpoint(self):
         self.exprun("tiny.toml", *WORSE)
-        step, _ = self.best()
+        best, (step, _) = self.run_folder(), self.best()
         taken = f"exprun: taking its best checkpoint, of step {step} (--step last takes the newest)\n"
         said = self.exprun("eval", "@best", "--json")
         self.assertEqual((json.loads(said.out)["step"], taken in said.err), (step, True))
@@ -66,6 +66,11 @@ class BestCheckpoint(ExprunTest):
             self.assertEqual(json.loads(self.exprun("eval", *words, "--json").out)["step"], 60)
         self.exprun("tiny.toml", "steps=2", "name=warm", "init_from=@best")
         self.assertIn(f'checkpoints/step_{step:08}"\n', self.exprun("show", "warm").out)
+        self.exprun("rm", "warm")
+        flip_a_bit(best / f"checkpoints/step_{step:08}/model.safetensors")
+        self.assertEqual(self.exprun("tiny.toml", "steps=3", "name=warm", "init_from=@best", code=1).err.splitlines()[-1],
+                         f"exprun: error: init_from: the checkpoint of step {step} of {best.name} is damaged: model.safetensors has other "
+                         "content than the manifest says; bring back a copy of it, or choose another")
 
     def test_a_report_names_the_checkpoint_that_a_run_begins_with(self):
         self.exprun("tiny.toml", "steps=4")

@@ -460,6 +460,8 @@ class EvalAndSample(ExprunTest):
         for words in (), ("--step", "best"), ("--step", "20"):
             self.assertEqual(self.exprun("eval", "@last", *words, code=1).err, f"exprun: error: eval: {none}\n")
         self.assertIn(none, self.exprun("tiny.toml", "name=warm", f"init_from={name}", code=2).err)
+        self.assertEqual(self.exprun("fork", "@last", "lr=1e-2", "path=a b.txt", code=1).err,
+                         f"exprun: error: fork: {name} has no checkpoint; `exprun rerun {name} lr=1e-2 'path=a b.txt'` trains it again\n")
 
 
 if __name__ == "__main__":

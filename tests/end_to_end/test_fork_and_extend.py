@@ -417,6 +417,15 @@ class Fork(LaterTraining):
                                rf"model\.init_from={self.origin.name} model\.init_partial=true to the command that runs the recipe\n\Z")
         self.exprun("tiny.toml", "num_layers=2", f"model.init_from={self.origin.name}", "model.init_partial=true", "steps=1")
 
+    def test_other_weights_than_those_of_the_checkpoint_are_refused(self):
+        name, weights = self.origin.name, f"model.init_from=runs/{self.origin.name}/checkpoints/step_00000010"
+        self.assertEqual(self.refused("fork", "@last", weights, "run.steps=50"),
+                         "exprun: error: fork: a fork begins with the weights of its checkpoint, so model.init_from has no effect; to train "
+                         f"from those of '{weights.split('=')[1]}', write exprun rerun @last {weights} run.steps=50\n")
+        self.exprun("rerun", "@last", weights, "run.steps=50")
+        self.exprun("fork", "@last", "run.steps=60")  # which keeps what the recipe says
+        self.assertIn(f'\ninit_from = "runs/{name}/checkpoints/step_00000010"\n', self.exprun("show", "@last").out)
+
     def test_another_optimizer_needs_a_state_of_its_own(self):
         words = ("fork", "@last", "optimizer.type=lion", "run.steps=50")
         said = self.refused(*words)

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import unittest
 
 from support import TINY, ExprunTest
@@ -148,6 +149,27 @@ class Instruction(ExprunTest):
         self.assertIn("\nSay red.\nred", self.exprun("eval", "out", *asked).out)
         self.exprun("new", "more", "--from", "out", "--data", "instruction", "--path", "examples.jsonl")
         self.assertRegex((self.folder / "more.toml").read_text(), r'\ntemplate = "chatml" ')
+
+    def test_an_export_generates_text_as_its_run_does(self):
+        def generation_config():
+            return json.loads((self.folder / "out/generation_config.json").read_text())
+
+        shown = ("evaluation.sample.instruction=Say red.", "evaluation.sample.tokens=20")
+        self.exprun("ft.toml", "steps=20", *shown, "evaluation.sample.temperature=0", "evaluation.sample.top_k=5")
+        self.exprun("export", "@last", "--huggingface", "out")
+        self.assertEqual({key: value for key, value in generation_config().items() if "token" not in key}, {"do_sample": False})
+        asked = ("--instruction", "--prompt", "Say red.", "tokens=20", "seed=1")
+        by_run = self.exprun("sample", "@last", *asked).out
+        self.assertEqual(self.exprun("sample", "out", *asked).out, by_run)
+        self.assertNotEqual(self.exprun("sample", "out", *asked, "temperature=2").out, by_run)
+        shutil.rmtree(self.folder / "out")
+        self.exprun("ft.toml", "steps=20", *shown, "evaluation.sample.temperature=1.5", "evaluation.sample.top_p=0.9")
+        self.exprun("export", "@last", "--huggingface", "out")
+        self.assertEqual({key: value for key, value in generation_config().items() if "token" not in key},
+                         {"do_sample": True, "temperature": 1.5, "top_p": 0.9})
+        chosen = [self.exprun("sample", "out", *asked, *words).out for words in ((), ("temperature=1.5", "top_p=0.9"), ("top_p=1",))]
+        self.assertEqual(chosen[0], chosen[1])
+        self.assertNotEqual(chosen[0], chosen[2])
 
     def test_a_template_that_the_tokenizer_cannot_write_is_refused_at_its_key(self):
         self.write("text.toml", TINY)

@@ -23,10 +23,10 @@ class Plot(ExprunTest):
         self.assertNotIn("\x1b", "".join(lines))
 
     def test_other_series_axes_and_smoothing(self):
-        text = self.exprun("plot", "@last", "--metric", "lr", "--metric", "grad_norm", "--log-y", "--smooth", "0.5",
-                           "--against", "tokens").out
-        self.assertIn("lr by tokens (smoothed by 0.5, logarithmic)\n", text)
-        self.assertIn("grad_norm by tokens (smoothed by 0.5, logarithmic)", text)
+        for metrics in ("--metric", "lr", "--metric", "grad_norm"), ("--metric", "lr, grad_norm"):
+            text = self.exprun("plot", "@last", *metrics, "--log-y", "--smooth", "0.5", "--against", "tokens").out
+            self.assertIn("lr by tokens (smoothed by 0.5, logarithmic)\n", text)
+            self.assertIn("grad_norm by tokens (smoothed by 0.5, logarithmic)", text)
 
     def test_svg_is_xml_with_the_curves(self):
         self.exprun("plot", "tiny", "--metric", "train/loss", "--svg", "curves.svg")

@@ -1,4 +1,5 @@
 """The commands around recipes: check, show, schema and new, as a user and a script see them."""
+import array
 import contextlib
 import json
 import pathlib
@@ -440,22 +441,35 @@ class New(ExprunTest):
         said = self.exprun("new", "tokens", "--path", "nano").err
         self.assertIn("exprun: new: the recipe takes the tokens in 'nano'; for the text beside them, write --data text\n", said)
         self.exprun("new", "texts", "--path", "nano", "--data", "text")
-        self.assertIn('\ntype = "text" ', (self.folder / "texts.toml").read_text())
-        (self.folder / "nano/meta.pkl").write_bytes(pickle.dumps({"vocab_size": 3, "itos": {0: "a"}, "stoi": {"a": 0}}))
-        self.write("nano/prepare.py", "a script")
-        said = self.exprun("new", "of_characters", "--path", "nano").err
-        self.assertIn("exprun: new: the recipe takes the text 'nano/input.txt', not the tokens of its characters\n", said)
-        self.assertIn('\npath = "nano/input.txt" ', (self.folder / "of_characters.toml").read_text())
-        (self.folder / "nano/input.txt").unlink()
-        self.assertEqual(self.exprun("new", "none", "--path", "nano", code=2).err,
-                         "exprun: error: new: the tokens in 'nano' stand for the characters that its meta.pkl lists, which exprun does not "
-                         "read; name the text that they were made from with --path FILE\n")
+        self.assertIn('\npath = "nano/input.txt" ', (self.folder / "texts.toml").read_text())
         said = self.exprun("new", "both", "--data", "token_shards", "--path", "nano/*.bin").err
         self.assertIn("exprun: warning: new: the recipe trains on all files that \"nano/*.bin\" matches, also on 'nano/val.bin', and has no "
                       "validation; to use files with \"val\" in their names for it, write --path nano\n", said)
         self.assertEqual(self.exprun("new", "mine", "--data", "token_shards", "--path", "text.txt", code=2).err,
                          "exprun: error: new: 'text.txt' is text, not tokens; write --data text\n")
         self.assertFalse((self.folder / "mine.toml").exists())
+
+    def test_nanogpts_characters_are_taken_as_text_or_as_tokens(self):
+        folder, text = self.folder / "chars[1]", (self.folder / "text.txt").read_text() * 3
+        folder.mkdir()
+        characters = sorted(set(text))
+        for name in "train", "val":
+            (folder / f"{name}.bin").write_bytes(array.array("H", map(characters.index, text)).tobytes())
+        (folder / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": len(characters), "itos": dict(enumerate(characters))}))
+        (folder / "input.txt").write_text(text)
+        (folder / "prepare.py").write_text("a script")
+        said = self.exprun("new", "as_text", "--path", folder.name).err
+        self.assertIn("exprun: new: the recipe takes the text in 'chars[1]'; for the tokens of its characters, write --data token_shards\n", said)
+        self.exprun("new", "as_tokens", "--data", "token_shards", "--path", folder.name)
+        (folder / "input.txt").unlink()
+        self.exprun("new", "without_text", "--path", folder.name)
+        (folder / "input.txt").write_text(text)
+        self.assertEqual(tomllib.loads((self.folder / "as_text.toml").read_text())["dataset"]["path"], r"chars\[1]/input.txt")
+        tokens = (self.folder / "as_tokens.toml").read_text()
+        self.assertIn(f"\nvocab_size = {len(characters)} ", tokens)
+        self.assertEqual((self.folder / "without_text.toml").read_text(), tokens)
+        for name in "as_text", "as_tokens":
+            self.assertIn(f"{name}.toml: no mistakes\n", self.exprun("check", f"{name}.toml").out)
 
     def test_one_of_prepared_shards_has_the_tokenizer_of_its_folder(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=char", "--out", "shards")

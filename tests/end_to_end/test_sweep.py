@@ -394,7 +394,7 @@ class Sweep(SweepCrashes):
         said = self.finish(process)
         self.assertEqual(said.code, 6, said.err)
         self.assertRegex(said.err, r": 1 of 2 trials finished, 1 interrupted; the same command continues it\n"
-                                   r"exprun: best so far: lr=2e-2, ")
+                                   r"exprun: best finished so far: lr=2e-2, ")
         self.assertIn("\nsweep 1 of tiny: interrupted, 1 of 2 trials finished, 1 interrupted\n", self.exprun("sweep", "show").out)
         self.assertIn(": 2 of 2 trials finished\n", self.exprun("sweep", "tiny.toml", "lr=1e-2,2e-2", "steps=400").err)
         self.assertEqual(self.rows("SELECT state, attempt FROM runs ORDER BY run"), [("finished", 2), ("finished", 1)])
@@ -522,7 +522,7 @@ class Sweep(SweepCrashes):
         process = self.start(*line)
         self.wait_for_step(20, process)
         said = self.exprun(*line).err
-        self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best so far: steps=2, ")
+        self.assertRegex(said, r": 1 of 2 trials finished, 1 running elsewhere\nexprun: best finished so far: steps=2, ")
 
     def test_its_result_is_a_table_for_a_script(self):
         line = ("sweep", "tiny.toml", "lr=1e-3,1e-2", "steps=2")

@@ -292,10 +292,10 @@ int run_compare(const Words& words, const Globals& globals) {
       .words("RUN RUN...", asked.runs, std::string(kRunsHelp) + "; at most 8 runs", offer::runs)
       .option("--sweep", "SWEEP", asked.sweep,
               std::string("the runs of a small sweep: ") + kSweepHelp, offer::sweeps)
-      .option("--metric", "SERIES", asked.metrics,
-              "compare this series; may be repeated (default: val/loss, train/loss and the metric "
-              "of the sweep or of the recipes)",
-              offer::series)
+      .list("--metric", "A,B", asked.metrics,
+            "compare these series (default: val/loss, train/loss and the metric "
+            "of the sweep or of the recipes)",
+            offer::series)
       .flag("--json", asked.json, "print a JSON object with an array for each table")
       .flag("--markdown", asked.markdown, "print Markdown tables")
       .note(

@@ -98,8 +98,8 @@ Exported exported(const Store& store, const std::string& reference, const Folder
   RecipeText text = understood_recipe(store, run, {}, "export", reference);
   PreparedData data = PreparedData::load(globals.store.run(run.folder).data());
   ResolvedRecipe recipe = resolve(text, facts_of(data));
-  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "export",
-                                                [&] { return store.runs(run.name); });
+  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice,
+                                                {"export", [&] { return store.runs(run.name); }});
   return {std::move(run), std::move(text), std::move(data), std::move(recipe),
           std::move(checkpoint)};
 }
@@ -251,8 +251,8 @@ int run_export(const Words& words, const Globals& globals) {
                       "seconds since the run began. With --huggingface or --llmc, writes the "
                       "model of a run.");
   arguments.words("RUN...", references, kRunsHelp, offer::runs)
-      .option("--metric", "NAME", metrics, "only this series, such as val/loss; may be repeated",
-              offer::series)
+      .list("--metric", "A,B", metrics, "only these series, such as train/loss,val/loss",
+            offer::series)
       .flag("--csv", csv, "comma-separated values with a header (default)")
       .flag("--jsonl", jsonl, "one JSON object per line")
       .flag("--attempts", attempts,

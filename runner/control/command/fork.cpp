@@ -14,6 +14,7 @@
 #include "control/launch/ranks/restart_detection.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/weights/checkpoint_choice.h"
+#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -44,6 +45,21 @@ void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& s
               ExitCode::bad_recipe);
 }
 
+// Of a fork that would record weights that it does not begin with.
+void refuse_other_weights(const ForkWords& words, const RecipeText& text,
+                          const ResolvedRecipe& before, const StoreFolder& store) {
+  constexpr const char* kKey = "model.init_from";
+  const auto wanted = text_at(try_resolve(text).recipe.root(), kKey);
+  if (!wanted || wanted == text_at(before.root(), kKey)) return;
+  std::string command = "exprun rerun " + store.words_for(words.reference);
+  for (const std::string& word : words.overrides) command += ' ' + shell_quoted(word);
+  throw Error(
+      "fork: a fork begins with the weights of its checkpoint, so model.init_from has no "
+      "effect; to train from those of '" +
+          *wanted + "', write " + command,
+      ExitCode::bad_recipe);
+}
+
 Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
                const AttemptBegun& begun, const Globals& globals) {
   CheckpointChoice choice = checkpoint_choice("fork", words.step);
@@ -55,12 +71,14 @@ Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
   if (!ranks) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);
+  refuse_other_weights(words, text, before, globals.store);
   const WorkingDirectory there(run);
   LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
   request.ranks = ranks;
   request.begun = begun;
-  HeldCheckpoint checkpoint = chosen_checkpoint(globals.store, run.folder, choice, "fork",
-                                                [&] { return store.runs(run.name); });
+  HeldCheckpoint checkpoint =
+      chosen_checkpoint(globals.store, run.folder, choice,
+                        {"fork", [&] { return store.runs(run.name); }, words.overrides});
   request.origin = ForkOrigin{run, globals.store.run(run.folder), before, checkpoint.folder,
                               words.fresh_optimizer};
   std::optional<FileLock> reading = std::move(checkpoint.reading);

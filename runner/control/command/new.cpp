@@ -14,6 +14,7 @@
 #include "control/data/folder_patterns.h"
 #include "control/data/prepared_set.h"
 #include "control/data/read/example_lengths.h"
+#include "control/data/shards/shard_contents.h"
 #include "control/data/sources.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/weights/huggingface_model.h"
@@ -210,6 +211,16 @@ bool are_bare_tokens(const std::vector<Source>& sources) {
   return bare != nullptr;
 }
 
+// Of tokens that are numbered without gaps.
+int64_t vocab_size_of_bare(const std::vector<Source>& sources) {
+  int64_t largest = 0;
+  for (const Source& source : sources) {
+    const TokenShard shard = inspect_shard(source.file, ShardFormat::raw_uint16);
+    largest = std::max(largest, largest_token(shard, shard.tokens));
+  }
+  return largest + 1;
+}
+
 // "shards/*.bin", which matches those for validation too.
 void warn_of_validation_among(const Words& path) {
   const std::vector<Source> sources = sources_at(path);
@@ -224,26 +235,15 @@ void warn_of_validation_among(const Words& path) {
               shell_quoted(folder.empty() ? "." : folder));
 }
 
-// The text of a folder in which nanoGPT's tokens are characters: we do not read the meta.pkl that
-// says which. Other paths are returned as they are. Throws Error where the text is not there.
-std::string without_tokens_of_characters(const std::string& path) {
-  if (!has_tokens_of_characters(path)) return path;
-  const fs::path text = fs::path(path) / "input.txt";
-  std::error_code ignored;
-  if (!fs::is_regular_file(text, ignored))
-    throw Error("new: the tokens in '" + path +
-                    "' stand for the characters that its meta.pkl lists, which exprun does not "
-                    "read; name the text that they were made from with --path FILE",
-                ExitCode::bad_recipe);
-  log_info("new: the recipe takes the text '" + text.string() +
-           "', not the tokens of its characters");
-  return text.string();
-}
-
 // The kind of data at a path where nobody says it.
 std::string kind_of_data(const std::string& path) {
   if (path.empty() || (!described_set(path) && !has_token_shards(path) && !has_bare_tokens(path)))
     return "text";
+  if (has_tokens_of_characters(path) && has_text_of_tokens(path)) {
+    log_info("new: the recipe takes the text in '" + path +
+             "'; for the tokens of its characters, write --data token_shards");
+    return "text";
+  }
   if (has_bare_tokens(path) && !folder_patterns(path, {}).empty())
     log_info("new: the recipe takes the tokens in '" + path +
              "'; for the text beside them, write --data text");
@@ -271,6 +271,8 @@ void name_data(const std::string& path, StarterRequest& request) {
   if (!request.validation.empty())
     for (Source& source : sources_at(request.validation)) sources.push_back(std::move(source));
   request.are_bare_tokens = are_bare_tokens(sources);
+  if (has_tokens_of_characters(sources.front().file.parent_path()))
+    request.vocab_size = vocab_size_of_bare(sources);
 }
 
 // Says what keeps the recipe from running as it is, such as data of another kind; returns whether
@@ -299,7 +301,7 @@ Offer types_of(const char* kind) {
 int run_new(const Words& words, const Globals& globals) {
   std::string name = "experiment";
   std::string path;
-  StarterRequest request{"gpt", "", {}, {}, "", {}, {}, {}, "", false};
+  StarterRequest request{"gpt", "", {}, {}, "", {}, {}, {}, {}, "", false};
   Arguments arguments("new [NAME]",
                       "Writes a starter recipe that you can run as is, with every key explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
@@ -350,10 +352,7 @@ int run_new(const Words& words, const Globals& globals) {
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   const fs::path known = find_schema(folder);
   request.schema = known.empty() ? std::string("./") + kComposedSchemaFile : known.string();
-  if (request.data.empty()) {
-    path = without_tokens_of_characters(path);
-    request.data = kind_of_data(path);
-  }
+  if (request.data.empty()) request.data = kind_of_data(path);
   const bool is_given = !path.empty();
   if (!is_given && request.data == "text" && !request.from.empty())
     path = path_from_export(request.from);

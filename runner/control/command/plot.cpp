@@ -100,10 +100,10 @@ int run_plot(const Words& words, const Globals& globals) {
   arguments.words("RUN...", asked.runs, kRunsHelp, offer::runs)
       .option("--sweep", "SWEEP", asked.sweep, std::string("all runs of a sweep: ") + kSweepHelp,
               offer::sweeps)
-      .option("--metric", "SERIES", asked.curves.series,
-              "plot this series; may be repeated (default: train/loss and val/loss); series with "
-              "the same name after the last / share a panel",
-              offer::series)
+      .list("--metric", "A,B", asked.curves.series,
+            "plot these series (default: train/loss and val/loss); series with "
+            "the same name after the last / share a panel",
+            offer::series)
       .option("--against", "AXIS", asked.against,
               "step (default), tokens, or time (without the pauses of a resumed run)",
               offer::one_of({"step", "tokens", "time"}))

@@ -32,11 +32,11 @@ void declare(AskedReport& asked, Arguments& arguments) {
               std::string("only the runs of this sweep: ") + kSweepHelp +
                   "; runs that differ only in run.seed share a row",
               offer::sweeps)
-      .option("--metric", "NAME[:WHICH]", asked.metrics,
-              "show this series, or the default metric with this heading, such as 'best val/loss', "
-              "instead of the default ones; WHICH is last (default), min, max or at(STEP); may be "
-              "repeated (default: the metric of the sweep or of the recipes, followed by "
-              "val/loss and train/loss)")
+      .list("--metric", "A[:WHICH],B", asked.metrics,
+            "show these series, or default metrics by their headings, such as 'best val/loss', "
+            "instead of the default ones; WHICH is last (default), min, max or at(STEP) "
+            "(default: the metric of the sweep or of the recipes, followed by "
+            "val/loss and train/loss)")
       .option(
           "--columns", "A,B", asked.columns,
           "show only the run and these columns, settings and series; '--columns help' lists the "

@@ -50,7 +50,7 @@ HeldOrigin held_origin(const Store& store, const StoreFolder& folder, const RunR
     throw Error("rerun: " + run.folder + ' ' + why);
   const auto forked = run_with(store, &RunRow::uid, origin.uid);
   HeldCheckpoint checkpoint = chosen_checkpoint(
-      folder, forked->folder, {CheckpointChoice::Kind::step, origin.step}, "rerun");
+      folder, forked->folder, {CheckpointChoice::Kind::step, origin.step}, {"rerun"});
   return {{*forked, folder.run(forked->folder),
            resolve_stored(stored_recipe(store, *forked), "rerun", forked->folder),
            checkpoint.folder, origin.fresh_optimizer},

@@ -335,6 +335,9 @@ int run_sample(const Words& words, const Globals& globals) {
   refuse_unusable_prompts(typed);
   Words overrides = changes_of_precision(word, weights, dtype);
   overrides.push_back(kAsSample);
+  if (!run)
+    for (const auto& [key, value] : sampling_of(word))
+      overrides.push_back(kSamplePrefix + key + '=' + value);
   const DatasetInfo facts = weights.facts();
   for (std::string& change :
        changes_of_prompt(prompting, base, facts, asks_anew ? &typed.prompts.front().text : nullptr))

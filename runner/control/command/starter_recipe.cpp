@@ -135,7 +135,7 @@ Given model_given(const SchemaSet& schemas, const StarterRequest& request) {
   if (request.context_length && keys.contains("context_length"))
     given.emplace("context_length", std::to_string(*request.context_length));
   if (!has_tokenizer(schemas, request) && keys.contains("vocab_size"))
-    given.emplace("vocab_size", std::to_string(kGpt2Vocabulary));
+    given.emplace("vocab_size", std::to_string(request.vocab_size.value_or(kGpt2Vocabulary)));
   return given;
 }
 

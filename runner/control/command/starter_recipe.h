@@ -21,6 +21,7 @@ struct StarterRequest {
   std::optional<PreparedData> prepared;   // what `exprun data prepare --out` made, at the path
   std::optional<int64_t> bytes;           // of the data, if they are there
   std::optional<int64_t> context_length;  // that the data ask for; else the model's example
+  std::optional<int64_t> vocab_size;      // of tokens without a tokenizer, where it is known
   std::string schema;            // path of recipe.schema.json from the recipe; empty leaves it out
   bool are_bare_tokens = false;  // token shards without a header
 };

@@ -322,10 +322,10 @@ int run_watch(const Words& words, const Globals& globals) {
           "trial, its sweep",
           offer::runs)
       .option("--sweep", "SWEEP", asked.sweep, std::string("a sweep: ") + kSweepHelp, offer::sweeps)
-      .option("--metric", "SERIES", asked.metrics,
-              "plot this series; may be repeated (default: the losses and the recipe's metric, or "
-              "the sweep's)",
-              offer::series)
+      .list("--metric", "A,B", asked.metrics,
+            "plot these series (default: the losses and the recipe's metric, or "
+            "the sweep's)",
+            offer::series)
       .flag("--once", asked.once, "print the current state and exit; needs no terminal")
       .note(
           "Refreshes once a second, or less often if that would take more than 2% of a core. "

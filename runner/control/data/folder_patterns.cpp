@@ -3,8 +3,10 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "base/files/atomic_folder.h"
 #include "base/files/file.h"
 #include "base/files/run_folder.h"
+#include "base/strings.h"
 #include "control/data/read/records.h"
 #include "recipe/schema/schema.h"
 #include "recipe/toml/write.h"
@@ -23,6 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kShards = "token_shards";
+constexpr const char* kTextOfTokens = "input.txt";
+constexpr std::array<std::string_view, 5> kValidationWords = {"val", "valid", "validation", "eval",
+                                                              "evaluation"};
 constexpr size_t kMostNamed = 4;  // shards
 constexpr size_t kMostKinds = 8;
 constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
@@ -52,6 +58,10 @@ std::string kind_of(const fs::path& file) {
   return extension.empty() ? as_pattern(file.filename()) : "*" + as_pattern(extension);
 }
 
+fs::path place_of(const fs::path& folder) {
+  return folder == "." ? "" : as_pattern(folder.string());
+}
+
 std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
   std::map<std::string, size_t> files;  // by their kind
   std::set<std::string> others;         // kinds of some that are not wanted
@@ -60,7 +70,7 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
     const bool is_recipe = file.extension() == ".toml";
     if (is_recipe || (++files[kind] <= kMostOpened && !holds(file, wanted))) others.insert(kind);
   }
-  const fs::path place = folder == "." ? "" : as_pattern(folder.string());
+  const fs::path place = place_of(folder);
   if (others.empty() && !files.empty() && !holds_working_directory(folder))
     return {(place / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
@@ -110,10 +120,12 @@ std::vector<std::string> shard_patterns(const fs::path& folder, Split split) {
 std::string as_other_type(const std::string& type, const fs::path& folder, Split split) {
   const auto patterns = folder_patterns(folder, {type, split});
   if (patterns.empty()) return "";
+  const bool is_bare = type == kShards && has_bare_tokens(folder);
   const char* const key = split == Split::validation ? "validation"
                           : type == kShards          ? "train"
                                                      : "path";
-  return "write type = \"" + type + "\" and " + key + " = " + toml_of_patterns(patterns);
+  return "write type = \"" + type + '"' + (is_bare ? ", format = \"raw_uint16\"" : "") + " and " +
+         key + " = " + toml_of_patterns(patterns);
 }
 
 // Of a folder that has none of those that are wanted.
@@ -146,7 +158,16 @@ std::string as_pattern(const std::string& name) {
 }
 
 bool is_named_for_validation(const fs::path& shard) {
-  return shard.stem().string().find("val") != std::string::npos;
+  const std::string stem = lower_case(shard.stem().string());
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  for (auto begin = stem.begin(); begin != stem.end();) {
+    begin = std::find_if(begin, stem.end(), is_letter);
+    const auto end = std::find_if_not(begin, stem.end(), is_letter);
+    if (std::ranges::find(kValidationWords, std::string_view(begin, end)) != kValidationWords.end())
+      return true;
+    begin = end;
+  }
+  return false;
 }
 
 bool is_left_out(const fs::path& folder, const std::string& dataset) {
@@ -170,12 +191,7 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::string& dat
   return files;
 }
 
-bool has_tokens_of_characters(const fs::path& folder) {
-  return path_exists(folder / "meta.pkl") && path_exists(folder / "train.bin");
-}
-
 bool has_bare_tokens(const fs::path& folder) try {
-  if (has_tokens_of_characters(folder)) return false;
   for (const char* name : {"train.bin", "val.bin"})
     if (!fs::is_regular_file(folder / name) ||
         inspect_shard(folder / name, ShardFormat::raw_uint16).tokens == 0)
@@ -183,6 +199,15 @@ bool has_bare_tokens(const fs::path& folder) try {
   return true;
 } catch (const std::runtime_error&) {  // Error, fs::filesystem_error: other files of these names
   return false;
+}
+
+bool has_tokens_of_characters(const fs::path& folder) {
+  return path_exists(folder / "meta.pkl") && has_bare_tokens(folder);
+}
+
+bool has_text_of_tokens(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / kTextOfTokens, ignored) && has_bare_tokens(folder);
 }
 
 bool has_token_shards(const fs::path& folder) {
@@ -197,6 +222,8 @@ bool has_token_shards(const fs::path& folder) {
 std::vector<std::string> folder_patterns(const fs::path& folder, const WantedFiles& wanted) {
   if (wanted.dataset == kShards) return shard_patterns(folder, wanted.split);
   if (has_token_shards(folder)) return {};  // what else lies there describes them
+  if (wanted.dataset == "text" && has_text_of_tokens(folder))
+    return {(place_of(folder) / kTextOfTokens).string()};
   const auto texts =
       wanted.dataset == "text" ? patterns_for(Content::text, folder) : std::vector<std::string>();
   return texts.empty() ? patterns_for(Content::records, folder) : texts;
@@ -211,10 +238,12 @@ std::string toml_of_patterns(const std::vector<std::string>& patterns) {
 }
 
 std::string how_to_name_files_in(const fs::path& folder, const WantedFiles& wanted) {
-  const bool wants_text = wanted.dataset != kShards;
-  const auto patterns = wants_text && has_bare_tokens(folder) ? std::vector<std::string>()
-                                                              : folder_patterns(folder, wanted);
-  return patterns.empty() ? what_it_has(folder, wanted) : "write " + toml_of_patterns(patterns);
+  const auto patterns = folder_patterns(folder, wanted);
+  if (patterns.empty()) return what_it_has(folder, wanted);
+  const bool has_tokens_too = wanted.dataset == "text" && wanted.split == Split::train &&
+                              has_bare_tokens(folder) && !has_tokens_of_characters(folder);
+  return "write " + toml_of_patterns(patterns) +
+         (has_tokens_too ? "; for its tokens " + as_other_type(kShards, folder, wanted.split) : "");
 }
 
 }  // namespace exprun

@@ -226,7 +226,7 @@ class Filter {
     const bool pattern = expression.kind == Kind::matches;
     if (pattern || expression.kind == Kind::has_value) return;
     if (name == "tags" || name == "run.tags")
-      refuse(expression.value.where, "a run may have several tags", "write tag(\"WORD\")");
+      refuse(expression.value.where, "a run may have several tags", kHowToAskForTag);
     for (const Literal& literal : expression.literals) {
       const std::string shown = "'" + literal.text + "'";
       if (name == "state") {

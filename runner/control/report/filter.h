@@ -11,6 +11,8 @@
 
 namespace exprun {
 
+inline constexpr const char* kHowToAskForTag = "write tag(\"WORD\")";
+
 // What a filter reads. `values` throws RecipeError for a name that means nothing.
 struct RunFacts {
   std::function<RunValues(const ValueName& name)> values;

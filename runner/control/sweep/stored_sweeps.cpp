@@ -133,8 +133,8 @@ std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
     return std::string("mean ") + (so_far ? "so far " : "") + "over " +
            pluralize(static_cast<int64_t>(best.mean->count), "seed") + ": " + sweep.plan.metric +
            ' ' + mean_text(*best.mean);
-  const std::string text =
-      (so_far ? "best so far: " : "best: ") + best.changes + ", " + sweep.plan.metric + ' ';
+  const std::string text = (so_far ? "best finished so far: " : "best: ") + best.changes + ", " +
+                           sweep.plan.metric + ' ';
   if (best.mean)
     return text + mean_text(*best.mean) + " over " +
            pluralize(static_cast<int64_t>(best.mean->count), "seed");

@@ -221,6 +221,7 @@ class Survey {
   void choose_metric(const Table& trial) {
     const auto of_runs = text_at(trial, "run.best_metric");
     std::string metric = sweep_ ? sweep_->metric : "", goal = sweep_ ? sweep_->goal : "";
+    is_metric_of_runs_ = metric.empty() && is_written(trial, "run.best_metric");
     if (metric.empty()) metric = of_runs.value_or(found_.plan.metric);
     if (goal.empty() && of_runs == metric) goal = text_at(trial, "run.best_goal").value_or("");
     found_.plan.maximize =
@@ -235,20 +236,18 @@ class Survey {
       if (std::ranges::count(measured_, name) == 0) measured_.push_back(name);
   }
 
-  // What a trial's own recipe asks for is checked with it.
   void check_metric() {
     const std::string& metric = found_.plan.metric;
     if (is_metric_recorded_ || is_recorded_always(SchemaSet::embedded(), metric)) return;
+    if (is_metric_of_runs_ && has_errors(found_.diagnostics)) return;  // a trial's own rule says it
     const std::string message = "no trial records '" + metric + "'";
     const SourceSpan where = sweep_ ? sweep_->metric_where : SourceSpan();
     if (sweep_ && !sweep_->metric.empty())
       add({{where, message, help_for_series(metric, measured_)}});
-    else if (has_errors(found_.diagnostics))
-      return;
     else if (found_.plan.early_stop.rule != EarlyStop::Rule::none)
       add({{where, message + ", by which early stopping compares them",
             "metric=train/loss compares them by that"}});
-    else
+    else if (!has_errors(found_.diagnostics))
       warn(where, message + ", so none of them will be the best",
            "metric=train/loss ranks them by that");
   }
@@ -476,8 +475,8 @@ class Survey {
   SweepSearch search_;
   std::map<std::string, size_t> trials_;  // which has the hash
   std::set<Said> said_;
-  std::vector<std::string> measured_;  // series, by any trial
-  bool is_metric_recorded_ = false;
+  std::vector<std::string> measured_;                            // series, by any trial
+  bool is_metric_recorded_ = false, is_metric_of_runs_ = false;  // of runs: by their best_metric
   int64_t repeated_ = 0;  // points that come to the recipe of one before
   SourceSpan repeated_where_;
   bool are_trials_ = true;  // the points

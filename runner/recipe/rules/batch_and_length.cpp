@@ -44,7 +44,10 @@ Diagnostic shorter_than_a_step(const RuleInput& input, const char* key, const st
 // As the default does, which `exprun show` writes out.
 bool ends_with_run(const RuleInput& input, const Period& until) {
   const auto whole = run_length(input.root);
-  return whole && to_string(until) == to_string(*whole);
+  if (!whole) return false;
+  const auto until_steps = in_steps(input.root, input.dataset_info, until);
+  const auto steps = in_steps(input.root, input.dataset_info, *whole);
+  return until_steps && steps ? *until_steps == *steps : to_string(until) == to_string(*whole);
 }
 
 // Every key with a cadence that the recipe has.

@@ -195,16 +195,18 @@ void sequences_hold_an_example(const RuleInput& input, Diagnostics& diagnostics)
   const std::string key = key_of_length(input.root);
   std::vector<std::string> keys{key, "dataset.template", "dataset.path", "dataset.too_long"};
   if (validates) keys.insert(keys.end(), {"dataset.validation", "dataset.validation_fraction"});
-  // Weights that are given have learned positions for so many.
-  const auto most = valid_at(input.root, "model.init_from")
-                        ? integer_at(input.root, "model.context_length")
-                        : std::nullopt;
-  const std::string longer =
-      most && *most < *least
-          ? "the model of init_from has a context of " + pluralize(*most, "token") +
-                ": use shorter examples, another model"
-          : "choose a length of at least " + std::to_string(*least) +
-                (all > least ? " (" + std::to_string(*all) + " holds every example)" : "");
+  // Weights that are given may have learned positions for fewer.
+  const bool is_bounded = valid_at(input.root, "model.init_from") &&
+                          text_at(input.root, "model.position.type") == "learned";
+  const auto context = integer_at(input.root, "model.context_length");
+  const auto beyond = [&](std::optional<int64_t> tokens) {
+    return is_bounded && context && tokens > context;
+  };
+  std::string longer = "choose a length of at least " + std::to_string(*least);
+  if (beyond(least))
+    longer += " if the model of init_from has such a context, shorter examples if not";
+  else if (all > least && !beyond(all))
+    longer += " (" + std::to_string(*all) + " holds every example)";
   diagnostics.push_back(clash(
       input.root, keys,
       "'" + last_part(key) + "' is " + std::to_string(*length) + ", but the shortest " +

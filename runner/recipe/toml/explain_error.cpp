@@ -124,6 +124,7 @@ constexpr Hint kHints[] = {
     {"expected decimal digit, saw '.'", "write a digit before the point"},
     {"existing table as dotted", "add the key there"},
     {"leading zeroes", "write the number without them"},
+    {"expected 4-digit year", "write a number as in 0.001 or 1e-3"},
 };
 
 // toml++'s words, and ours where they are clearer.
@@ -135,6 +136,7 @@ struct Wording {
 constexpr Wording kWordings[] = {
     {"could not determine value type", "this is not a TOML value"},
     {"expected value", "a value is missing"},
+    {"expected 4-digit year", "this is not a TOML value"},
     {"expected a comment or whitespace", "the line must end after the value"},
     {"control characters other than TAB", "the string does not end on this line"},
     {"encountered end-of-file", "the input ends too early"},

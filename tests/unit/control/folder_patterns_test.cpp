@@ -114,26 +114,36 @@ TEST_CASE("folder patterns: tokens without a header are known by the names that 
   folder.write("val.bin", tokens);
   CHECK(has_bare_tokens(folder.path()));
   CHECK_FALSE(has_token_shards(folder.path()));
-  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("it has token shards: write type = "));
+  const std::string at = folder.path().string();
+  const std::string as_tokens =
+      "write type = \"token_shards\", format = \"raw_uint16\" and train = \"" + at + "/train.bin\"";
+  CHECK(how_to_name_files_in(folder.path(), {}) == "it has token shards: " + as_tokens);
   for (const std::string& other : {std::string(), std::string("\1\0\2", 3), std::string(80, 'a')}) {
     folder.write("val.bin", other);
     CHECK_FALSE(has_bare_tokens(folder.path()));
   }
   folder.write("val.bin", tokens);
   folder.write("input.txt", "a text");
-  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("it has token shards: write type = "));
-  CHECK(folder_patterns(folder.path(), {}) ==
-        std::vector<std::string>{(folder.path() / "**/*.txt").string()});
+  folder.write("prepare.py", "a script");
+  folder.write("examples.jsonl", "{}");
+  const std::string as_text = "write \"" + at + "/input.txt\"";
+  CHECK(how_to_name_files_in(folder.path(), {}) == as_text + "; for its tokens " + as_tokens);
+  CHECK(how_to_name_files_in(folder.path(), {"text", Split::validation}) == as_text);
+  CHECK(how_to_name_files_in(folder.path(), {"instruction"}) == "write \"" + at + "/**/*.jsonl\"");
+  CHECK_FALSE(has_tokens_of_characters(folder.path()));
   folder.write("meta.pkl", "the characters of the tokens");
-  CHECK_FALSE(has_bare_tokens(folder.path()));
-  CHECK(how_to_name_files_in(folder.path(), {}).starts_with("write "));
+  CHECK(has_tokens_of_characters(folder.path()));
+  CHECK(how_to_name_files_in(folder.path(), {}) == as_text);
+  folder.write("train.bin", header());
+  CHECK_FALSE(has_tokens_of_characters(folder.path()));
 }
 
-TEST_CASE("folder patterns: val in a shard's name means validation") {
-  for (const char* name :
-       {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "owtval.bin", "eval.bin"})
+TEST_CASE("folder patterns: the word val in a shard's name means validation") {
+  for (const char* name : {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "Eval.bin",
+                           "valid0.bin", "tiny-val.bin"})
     CHECK(is_named_for_validation(name));
-  CHECK_FALSE(is_named_for_validation("train.bin"));
+  for (const char* name : {"train.bin", "medieval_train_000.bin", "interval.bin", "value_000.bin"})
+    CHECK_FALSE(is_named_for_validation(name));
 }
 
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {

@@ -10,6 +10,7 @@
 #include "control/command/line/offer.h"
 #include "control/command/line/unknown_option.h"
 #include "control/report/standard_output.h"
+#include "recipe/sweep/sweep_values.h"
 
 namespace exprun {
 
@@ -223,6 +224,17 @@ Arguments& Arguments::option(const std::string& names, const std::string& value,
 Arguments& Arguments::option(const std::string& names, const std::string& value,
                              std::vector<std::string>& into, const std::string& help, Offer offer) {
   impl_->app.add_option(names, into)->allow_extra_args(false);
+  impl_->add_option(names, value, help, std::move(offer));
+  return *this;
+}
+
+Arguments& Arguments::list(const std::string& names, const std::string& value,
+                           std::vector<std::string>& into, const std::string& help, Offer offer) {
+  const auto read = [&into](const std::vector<std::string>& given) {
+    for (const std::string& text : given)
+      for (ListPart& part : split_list(text, 0, text.size())) into.push_back(std::move(part.text));
+  };
+  impl_->app.add_option_function<std::vector<std::string>>(names, read)->allow_extra_args(false);
   impl_->add_option(names, value, help, std::move(offer));
   return *this;
 }

@@ -68,6 +68,9 @@ class Arguments {
   // May be given again and again, a value each time.
   Arguments& option(const std::string& names, const std::string& value,
                     std::vector<std::string>& into, const std::string& help, Offer offer = {});
+  // The same, where a value may also be several, "a,b"; a comma in quotes or brackets is its own.
+  Arguments& list(const std::string& names, const std::string& value,
+                  std::vector<std::string>& into, const std::string& help, Offer offer = {});
   Arguments& number(const std::string& names, int64_t& into, const std::string& help,
                     int64_t least = 0);
   Arguments& number(const std::string& names, std::optional<int64_t>& into, const std::string& help,

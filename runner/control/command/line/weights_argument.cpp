@@ -174,8 +174,8 @@ RecipeText WeightsArgument::recipe(const Words& implied, const Words& typed) con
 
 EvaluatedWeights WeightsArgument::located(RecipeText text) {
   if (run_) {
-    checkpoint_ = chosen_checkpoint(globals_.store, run_->folder, choice_, command_,
-                                    [&] { return store_->runs(run_->name); });
+    checkpoint_ = chosen_checkpoint(globals_.store, run_->folder, choice_,
+                                    {command_, [&] { return store_->runs(run_->name); }});
     const CheckpointFolder& checkpoint = checkpoint_->folder;
     return {std::move(text), "at step " + std::to_string(checkpoint.step) + " of " + run_->folder,
             globals_.store.run(run_->folder).path, checkpoint.path,

@@ -151,6 +151,8 @@ std::string advice_on_name(const std::string& name, const std::vector<std::strin
   if (where.file->name == "--sort" && name.starts_with('-') && name.size() > 1)
     throw RecipeError(where, "there is no column '" + name + "'",
                       "write --sort " + name.substr(1) + " --reverse");
+  if (where.file->name == "--where" && name == "tag")
+    throw RecipeError(where, "a run may have several tags", kHowToAskForTag);
   std::vector<std::string> names = store.series_names();
   refuse_unknown_value(name, names, where);
   for (std::string& column : column_names(ls_table({}, 0))) names.push_back(std::move(column));

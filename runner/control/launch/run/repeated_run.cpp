@@ -50,11 +50,15 @@ std::string why_not_repeated(const StoreFolder& folder, const RunRow& run) {
   return why + ", so it cannot be repeated";
 }
 
-std::string how_to_train_again(const StoreFolder& folder, const std::string& run) {
+std::string how_to_train_again(const StoreFolder& folder, const std::string& run,
+                               const std::vector<std::string>& changes) {
   const Store store(folder.database(), Store::Access::read_only);
   const auto row = run_with(store, &RunRow::folder, run);
   const std::string why = row ? why_not_repeated(folder, *row) : "";
-  return why.empty() ? "`exprun rerun " + folder.words_for(run) + "` trains it again" : "it " + why;
+  if (!why.empty()) return "it " + why;
+  std::string command = "exprun rerun " + folder.words_for(run);
+  for (const std::string& change : changes) command += ' ' + shell_quoted(change);
+  return '`' + command + "` trains it again";
 }
 
 }  // namespace exprun

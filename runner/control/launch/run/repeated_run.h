@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/launch/store_folder.h"
 #include "store/rows.h"
@@ -21,8 +22,9 @@ std::optional<RunRow> run_with(const Store& store, std::string RunRow::*key,
 // repeated.
 std::string why_not_repeated(const StoreFolder& folder, const RunRow& run);
 
-// "`exprun rerun mine-1a2b3c4d` trains it again", or "it is a fork of ..." where it cannot be
-// repeated. Of the run with this folder.
-std::string how_to_train_again(const StoreFolder& folder, const std::string& run);
+// "`exprun rerun mine-1a2b3c4d lr=1e-4` trains it again", or "it is a fork of ..." where it cannot
+// be repeated. Of the run with this folder.
+std::string how_to_train_again(const StoreFolder& folder, const std::string& run,
+                               const std::vector<std::string>& changes = {});
 
 }  // namespace exprun

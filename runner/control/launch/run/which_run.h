@@ -29,7 +29,8 @@ bool needs_a_trainer(Decision decision);
 struct WhichRun {
   Decision decision = Decision::start_new;
   std::optional<RunRow> run;  // which one it is about
-  // Of those that it may be about, so that the data decide which of them it is.
+  // Whether runs of this recipe were trained on other data: then the present data say which is
+  // meant.
   bool has_runs_on_other_data = false;
 
   // The same attempt of the same run: nobody has continued it meanwhile.

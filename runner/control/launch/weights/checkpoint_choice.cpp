@@ -25,12 +25,14 @@ std::string rerun_command(const std::string& run, const StoreFolder& folder,
   return "`exprun rerun " + shell_quoted(run) + change + store_option(folder.shown) + '`';
 }
 
-Error nothing_to_look_at(const std::string& command, const StoreFolder& folder,
+Error nothing_to_look_at(const CheckpointAsker& asker, const StoreFolder& folder,
                          const std::string& run, const std::vector<std::string>& damaged) {
-  if (damaged.empty()) return Error(command + ": " + that_it_has_no_checkpoint(folder, run));
-  std::string text = command + ": " + run + " has no intact checkpoint:";
+  if (damaged.empty())
+    return Error(asker.command + ": " + that_it_has_no_checkpoint(folder, run, asker.changes));
+  std::string text = asker.command + ": " + run + " has no intact checkpoint:";
   for (const std::string& reason : damaged) text += "\n  " + reason;
-  return Error(text + "\n  restore one from a copy; " + how_to_train_again(folder, run));
+  return Error(text + "\n  restore one from a copy; " +
+               how_to_train_again(folder, run, asker.changes));
 }
 
 // Nothing if the run has removed it meanwhile, or is about to.
@@ -43,7 +45,7 @@ std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
 
 // As chosen_checkpoint(); nothing where one was removed before it could be held.
 std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const std::string& run,
-                                              const std::string& command) {
+                                              const CheckpointAsker& asker) {
   std::vector<std::string> skipped;
   for (const CheckpointFolder& checkpoint : complete_checkpoints(folder.run(run), &skipped)) {
     auto found = held(checkpoint);
@@ -55,7 +57,7 @@ std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const s
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
   }
-  throw nothing_to_look_at(command, folder, run, skipped);
+  throw nothing_to_look_at(asker, folder, run, skipped);
 }
 
 // "has those of steps 80 and 100".
@@ -71,9 +73,9 @@ std::string has_those(const std::vector<CheckpointFolder>& complete) {
 // "; another run named mine, mine-1a2b3c4d, has those of steps 80 and 100"; empty where none has
 // this step.
 std::string namesake_with(int64_t step, const std::string& run, const StoreFolder& folder,
-                          const Namesakes& namesakes) {
-  if (!namesakes) return "";
-  for (const RunRow& other : namesakes()) {
+                          const CheckpointAsker& asker) {
+  if (!asker.namesakes) return "";
+  for (const RunRow& other : asker.namesakes()) {
     if (other.folder == run) continue;
     const auto complete = complete_checkpoints(folder.run(other.folder));
     if (std::ranges::find(complete, step, &CheckpointFolder::step) != complete.end())
@@ -98,15 +100,15 @@ std::string why_best_is_missing(const RunFolder& run, int64_t step) {
 // As chosen_checkpoint(); nothing where it was removed before it could be held.
 std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const std::string& run,
                                                const CheckpointChoice& choice,
-                                               const std::string& command,
-                                               const Namesakes& namesakes) {
-  if (choice.kind == Kind::last) return last_checkpoint(folder, run, command);
+                                               const CheckpointAsker& asker) {
+  if (choice.kind == Kind::last) return last_checkpoint(folder, run, asker);
+  const std::string& command = asker.command;
   const RunFolder run_folder = folder.run(run);
   std::vector<std::string> damaged;
   const auto complete = complete_checkpoints(run_folder, &damaged);
   int64_t step = choice.step;
   if (choice.kind == Kind::best) {
-    if (complete.empty()) throw nothing_to_look_at(command, folder, run, damaged);
+    if (complete.empty()) throw nothing_to_look_at(asker, folder, run, damaged);
     const auto newest = held(complete.front());
     if (!newest) return std::nullopt;
     const auto best = checkpoint_facts(newest->folder.path).best_step;
@@ -126,8 +128,8 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");
   }
   const bool is_best = choice.kind == Kind::best;
-  const std::string namesake = is_best ? "" : namesake_with(step, run, folder, namesakes);
-  if (complete.empty() && namesake.empty()) throw nothing_to_look_at(command, folder, run, damaged);
+  const std::string namesake = is_best ? "" : namesake_with(step, run, folder, asker);
+  if (complete.empty() && namesake.empty()) throw nothing_to_look_at(asker, folder, run, damaged);
   throw Error(command + ": " + run + " has no checkpoint of " +
                   (is_best ? "its best step, " : "step ") + std::to_string(step) +
                   (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
@@ -137,9 +139,10 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
 
 }  // namespace
 
-std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run) {
+std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run,
+                                      const std::vector<std::string>& changes) {
   if (FileLock::held(folder.run(run).lock())) return run + " has no checkpoint yet; it is running";
-  return run + " has no checkpoint; " + how_to_train_again(folder, run);
+  return run + " has no checkpoint; " + how_to_train_again(folder, run, changes);
 }
 
 std::optional<int64_t> best_before_newest(const RunFolder& run) {
@@ -169,11 +172,9 @@ CheckpointChoice checkpoint_choice(const std::string& command, const std::string
 }
 
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                 const CheckpointChoice& choice, const std::string& command,
-                                 const Namesakes& namesakes) {
+                                 const CheckpointChoice& choice, const CheckpointAsker& asker) {
   for (;;)
-    if (auto found = found_checkpoint(folder, run, choice, command, namesakes))
-      return std::move(*found);
+    if (auto found = found_checkpoint(folder, run, choice, asker)) return std::move(*found);
 }
 
 // Weights that are NaN would diverge at once, also in a later attempt of a run that once diverged,

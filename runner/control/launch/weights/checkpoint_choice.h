@@ -29,9 +29,10 @@ inline constexpr const char* kStepHelp =
 // "last", "best" or a number of steps; empty: "last". Throws Error that begins with the command.
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word);
 
-// "mine-1a2b3c4d has no checkpoint; `exprun rerun mine-1a2b3c4d` trains it again", if it can be
-// repeated; of one that is running, that it has none yet.
-std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run);
+// "mine-1a2b3c4d has no checkpoint; `exprun rerun mine-1a2b3c4d lr=1e-4` trains it again", if it
+// can be repeated; of one that is running, that it has none yet.
+std::string that_it_has_no_checkpoint(const StoreFolder& folder, const std::string& run,
+                                      const std::vector<std::string>& changes = {});
 
 // A checkpoint and a shared lock of its manifest: while it lives, a run that trains meanwhile does
 // not remove the checkpoint as one of its old ones.
@@ -40,15 +41,20 @@ struct HeldCheckpoint {
   FileLock reading;
 };
 
+// For what an error says.
+struct CheckpointAsker {
+  std::string command;  // with which it begins
+  // Runs of the same name, one of which may be meant where a step is missing. Read only then.
+  std::function<std::vector<RunRow>()> namesakes = {};
+  std::vector<std::string> changes = {};  // of the recipe, to train with them from the start
+};
+
 // The chosen checkpoint of the run with this folder, verified byte by byte against its manifest.
 // "last" is the newest intact one: damaged ones are skipped with a warning. "best" is the best by
-// the run's best_metric, as its newest checkpoint has it. Throws Error, which begins with the
-// command and says which checkpoints there are, and of a step that is missing, which of the
-// `namesakes` has it: runs of the same name, one of which may be meant, read only then.
-using Namesakes = std::function<std::vector<RunRow>()>;
+// the run's best_metric, as its newest checkpoint has it. Throws Error, which says which
+// checkpoints there are.
 HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& run,
-                                 const CheckpointChoice& choice, const std::string& command,
-                                 const Namesakes& namesakes = {});
+                                 const CheckpointChoice& choice, const CheckpointAsker& asker);
 
 // The step of the best one that a run has kept where it is not the newest.
 std::optional<int64_t> best_before_newest(const RunFolder& run);

@@ -6,6 +6,7 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "huggingface/model_config.h"
+#include "huggingface/tokenizer_settings.h"
 #include "recipe/key_path.h"
 #include "recipe/recipe_text.h"
 #include "recipe/toml/write.h"
@@ -69,6 +70,25 @@ std::string dtype_of(const fs::path& folder) {
   for (const char* key : {"torch_dtype", "dtype"})  // the first is what it was called before
     if (config.contains(key) && config[key].is_string()) dtype = config[key];
   return dtype == "bfloat16" ? "bf16" : dtype == "float16" ? "fp16" : "fp32";
+}
+
+std::map<std::string, std::string> sampling_of(const fs::path& folder) try {
+  const auto settings = tokenizer_settings(folder);
+  if (!settings || !settings->generation_config.is_object()) return {};
+  const nlohmann::json& config = settings->generation_config;
+  const auto number = [&](const char* key) {
+    const auto found = config.find(key);
+    return found != config.end() && found->is_number() ? found->get<double>() : -1.0;
+  };
+  std::map<std::string, std::string> keys;
+  if (number("temperature") > 0) keys["temperature"] = config["temperature"].dump();
+  if (config.value("do_sample", nlohmann::json()) == false) keys["temperature"] = "0";
+  if (number("top_k") >= 0 && config["top_k"].is_number_integer())
+    keys["top_k"] = config["top_k"].dump();
+  if (number("top_p") > 0 && number("top_p") <= 1) keys["top_p"] = config["top_p"].dump();
+  return keys;
+} catch (const Error&) {
+  return {};
 }
 
 RecipeText recipe_of_model(const fs::path& folder) {

@@ -37,6 +37,10 @@ std::optional<std::string> template_of(const std::filesystem::path& folder);
 // The format of its weights, as its config.json says: "fp32", "bf16" or "fp16".
 std::string dtype_of(const std::filesystem::path& folder);
 
+// What its generation_config.json says of sampling, by key of [evaluation.sample] as a recipe
+// writes it: temperature, top_k and top_p. What it leaves out, or cannot be read, is not in it.
+std::map<std::string, std::string> sampling_of(const std::filesystem::path& folder);
+
 // A recipe for looking at its weights: it has no data. Instructions are asked in the folder's
 // template_of(). Throws as model_keys_of().
 RecipeText recipe_of_model(const std::filesystem::path& folder);

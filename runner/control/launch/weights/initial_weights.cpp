@@ -67,16 +67,6 @@ std::string help_for(const std::string& words, const StoreFolder& folder) {
   return "the newest checkpoint of " + run + " is " + newest.string();
 }
 
-// Nothing where it has none.
-std::optional<HeldCheckpoint> checkpoint_of(const std::string& run, bool best,
-                                            const StoreFolder& folder) try {
-  using Kind = CheckpointChoice::Kind;
-  return chosen_checkpoint(folder, run, {best ? Kind::best : Kind::last}, "init_from");
-} catch (const Error&) {
-  if (best) return checkpoint_of(run, false, folder);
-  return std::nullopt;
-}
-
 bool are_weights(const std::string& words) {
   return path_exists(words) && !folder_exists(fs::path(words) / "checkpoints");
 }
@@ -147,11 +137,13 @@ std::map<std::string, std::string> meant_before(const std::vector<const Resolved
 
 std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreFolder& folder) {
   const std::string run = run_meant(words, folder, /*aloud=*/true);
-  auto held = run.empty() ? std::nullopt : checkpoint_of(run, words == kBest, folder);
-  if (!held) return std::nullopt;
-  const fs::path name = held->folder.path.filename();
-  return HeldWeights{(folder.shown / run / "checkpoints" / name).string(),
-                     std::move(held->reading)};
+  if (run.empty() || complete_checkpoints(folder.run(run)).empty()) return std::nullopt;
+  const bool is_best = words == kBest && best_before_newest(folder.run(run));
+  const CheckpointChoice choice{is_best ? CheckpointChoice::Kind::best
+                                        : CheckpointChoice::Kind::last};
+  HeldCheckpoint held = chosen_checkpoint(folder, run, choice, {"init_from"});
+  const fs::path name = held.folder.path.filename();
+  return HeldWeights{(folder.shown / run / "checkpoints" / name).string(), std::move(held.reading)};
 }
 
 }  // namespace

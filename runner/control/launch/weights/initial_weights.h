@@ -26,7 +26,8 @@ struct HeldRecipe {
 // The recipe with the run of the store that init_from means, as other commands do (its name, its
 // folder, @last, @best), replaced by the path of a checkpoint: of @best the best one, of any other
 // run the newest; the one of before where the same recipe has begun a run already, unless a run is
-// to begin `anew`. What is a path already, or no run, stays.
+// to begin `anew`. What is a path already, or no run, stays. Throws Error where the best one is
+// damaged, or every one.
 HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
 
 // The same for recipes that begin together, as the trials of a sweep.

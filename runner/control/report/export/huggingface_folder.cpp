@@ -10,6 +10,7 @@
 #include "base/process/program.h"
 #include "base/strings.h"
 #include "base/utf8.h"
+#include "control/report/export/generation_config.h"
 #include "huggingface/tokenizer_settings.h"
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
@@ -157,33 +158,11 @@ TokenizerFiles copied_from(const TokenizerSettings& settings, TokenizerFiles mad
   return made;
 }
 
-// A text ends at any of several tokens.
-void add_end(ordered_json& generation, uint32_t token) {
-  const ordered_json said = generation.value("eos_token_id", ordered_json());
-  ordered_json ends = said.is_array()  ? said
-                      : said.is_null() ? ordered_json::array()
-                                       : ordered_json::array({said});
-  if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
-  generation["eos_token_id"] = ends.size() == 1 ? ends.front() : ends;
-}
-
 // The template of the examples that the run has learned; nothing where it learned no instructions.
 std::optional<std::string> template_of(const ExportedModel& model) {
   const Section dataset = model.recipe.section("dataset");
   if (dataset.type() != "instruction") return std::nullopt;
   return dataset.get<std::string>("template");
-}
-
-// Where responses end in these examples.
-void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
-                           const std::string& form, std::vector<std::string>& warnings) {
-  const TextBounds bounds = ExampleTemplate(form).bounds(tokenizer);
-  if (bounds.end_marker.empty()) return add_end(generation, bounds.ends.back());
-  const Tokens marker = tokenizer.encode(bounds.end_marker);
-  if (marker.size() == 1) return add_end(generation, marker.front());
-  warnings.push_back(
-      "a response ends with the text '" + bounds.end_marker + "' (template \"" + form +
-      "\"), for which the vocabulary has no token: other programs do not stop there");
 }
 
 // Nothing where the vocabulary's own folder says nothing. What `warnings` say: that it is another
@@ -362,6 +341,7 @@ std::vector<std::string> write_huggingface_files(const ExportedModel& model,
     ordered_json config = model.config.config;
     for (const auto& [id, value] : files.ids) config[id] = value;
     write_json(folder / kConfigFile, config);
+    add_sampling(files.generation_config, model.recipe);
     write_json(folder / "generation_config.json", files.generation_config);
   }
   write_file(folder / kExportedRecipe, model.recipe.to_toml());

@@ -100,7 +100,7 @@ std::string names_of(const std::vector<RunRow>& runs) {
   return names;
 }
 
-// These three say it of runs, and are empty for none.
+// What to say of runs; empty for none.
 std::string trained_on_other_data(const StoreFolder& folder, const std::vector<RunRow>& runs) {
   if (runs.empty()) return "";
   return "the data that the recipe names is not what " + were(runs.size()) + " trained on (" +
