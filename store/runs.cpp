@@ -236,14 +236,16 @@ std::vector<std::string> Store::parameter_paths() const {
   });
 }
 
-std::vector<std::string> Store::changed_parameter_paths(const std::vector<int64_t>& runs) const {
+std::map<std::string, std::set<int64_t>> Store::changed_parameters(
+    const std::vector<int64_t>& runs) const {
   return connection_->guarded("read", [&] {
-    return Query(*connection_,
-                 "SELECT path FROM parameter_key AS k WHERE EXISTS "
-                 "(SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1 "
-                 "AND p.run IN (SELECT value FROM json_each(?))) ORDER BY path",
-                 json_array(runs))
-        .texts();
+    std::map<std::string, std::set<int64_t>> changed;
+    Query query(*connection_,
+                "SELECT k.path, p.run FROM json_each(?) AS r CROSS JOIN parameter AS p ON p.run = "
+                "r.value JOIN parameter_key AS k ON k.id = p.key WHERE p.changed = 1",
+                json_array(runs));
+    while (query.step()) changed[query.text(0)].insert(query.integer(1));
+    return changed;
   });
 }
 

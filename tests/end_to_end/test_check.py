@@ -1,6 +1,7 @@
 """`exprun check` judges the recipe, whatever the state of the store beside it."""
 import contextlib
 import gzip
+import json
 import os
 import re
 import sqlite3
@@ -79,6 +80,15 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertIn("the plan is known once its data has been prepared", self.exprun("check", *words).out)
         self.exprun(*words, "evaluation.val_loss.tokens=100")
         self.assertRegex(self.exprun("check", *words).out, r"length +\d+ steps")
+
+    def test_examples_that_take_longer_than_the_training_are_told_by_check_and_by_the_run(self):
+        self.write("quiz.jsonl", json.dumps({"context": "7" * 500, "endings": ["8", "1"], "label": 0}) + "\n")
+        self.write("many.jsonl", (self.folder / "quiz.jsonl").read_text() * 300)
+        words = ("tiny.toml", "evaluation.quiz={type='completion',path='many.jsonl'}")
+        said = "<override 1>:1:1: warning: [evaluation.quiz] takes longer than the training: it reads about 300,000 tokens 11 times, but "
+        self.assertIn(said, self.exprun("check", *words).err)
+        self.assertEqual(self.exprun(*words, "steps=2").err.count("[evaluation.quiz] takes longer than the training"), 1)
+        self.assertNotIn("takes longer", self.exprun("check", *words, "evaluation.quiz.examples=10").err)
 
     def test_few_tokens_that_a_large_model_is_evaluated_on_are_told(self):
         words = ("tiny.toml", "hidden_size=768", "num_layers=12", "num_heads=12", "evaluation.val_loss.every='1 step'", "steps=40")

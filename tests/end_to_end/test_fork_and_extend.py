@@ -422,6 +422,9 @@ class Fork(LaterTraining):
         self.assertEqual(self.refused("fork", "@last", weights, "run.steps=50"),
                          "exprun: error: fork: a fork begins with the weights of its checkpoint, so model.init_from has no effect; to train "
                          f"from those of '{weights.split('=')[1]}', write exprun rerun @last {weights} run.steps=50\n")
+        said = self.refused("resume", "@last", weights)
+        self.assertIn(f"; `exprun rerun {name} {weights}` trains a new run with the change\n", said)
+        self.assertNotIn("exprun fork", said)
         self.exprun("rerun", "@last", weights, "run.steps=50")
         self.exprun("fork", "@last", "run.steps=60")  # which keeps what the recipe says
         self.assertIn(f'\ninit_from = "runs/{name}/checkpoints/step_00000010"\n', self.exprun("show", "@last").out)

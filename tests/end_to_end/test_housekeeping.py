@@ -504,6 +504,8 @@ class Housekeeping(ExprunTest):
         self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
         self.assertIn("one run added, 0 updated, 0 unchanged", self.exprun("merge", "elsewhere").err)
         self.assertIn("0 runs added, 0 updated, 1 unchanged", self.exprun("merge", "elsewhere/exprun.db").err)
+        self.assertEqual(self.exprun("merge", ".", "--store", "elsewhere", code=5).err,
+                         "exprun: error: merge: there is no store '.'; did you mean './runs'?\n")
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
 

@@ -253,6 +253,10 @@ class Run(ExprunTest):
         self.exprun("tiny.toml", "steps=2")
         said = self.exprun("tiny.toml", "steps=2", "metrics.timers=true", 'run.tags=["a"]').err
         self.assertTrue(said.endswith("nothing to do: this recipe has been run; --new runs it again, with metrics.timers: true (was false)\n"), said)
+        self.exprun("tiny.toml", "steps=3", "parallelism.world_size=2")
+        said = self.exprun("tiny.toml", "steps=3").err
+        self.assertTrue(said.endswith("; --new runs it again, with parallelism.world_size: \"auto\" (was 2)\n"), said)
+        self.assertTrue(self.exprun("tiny.toml", "steps=3", "parallelism.world_size=2").err.endswith("; --new runs it again\n"))
 
     def test_equal_recipes_train_to_equal_bits(self):
         self.exprun("tiny.toml")

@@ -11,6 +11,7 @@
 #include "control/command/line/override_completions.h"
 #include "control/command/line/recipe_words.h"
 #include "control/command/stored/stored_runs.h"
+#include "control/data/evaluation_files.h"
 #include "control/data/prepare.h"
 #include "control/data/prepared_set.h"
 #include "control/launch/component_refusals.h"
@@ -184,6 +185,7 @@ void look_around(Report& report, const RecipeText& text, const ResolvedRecipe& r
                           glance.dataset_info.train_examples == ExampleLengths();
   if (const Value* const from = recipe.find("model.init_from"); from && from->as<std::string>())
     report.add(other_model(expand_path(*from->as<std::string>(), libtorch_folder()), recipe));
+  if (!report.wrong(false)) report.add(long_evaluations_of_files(recipe, glance.dataset_info));
   if (!report.wrong(false)) add_examples(report, recipe, glance, folder);
   if (!report.wrong(strict) && report.plan_error.empty())
     add_plan(report, text, recipe, glance.dataset_info, folder);

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "base/files/run_folder.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "control/command/line/arguments.h"
@@ -63,10 +64,14 @@ int run_merge(const Words& words, const Globals& globals) {
       .example("exprun merge laptop/runs", "the runs of the store in that folder");
   if (!arguments.parse(words)) return 0;
   const fs::path other = fs::absolute(database_of(what));
-  if (const std::string problem = problem_of(what, other); !problem.empty())
+  if (const std::string problem = problem_of(what, other); !problem.empty()) {
+    const fs::path below = fs::path(what) / kUsualStore;
     throw Error("merge: " + problem +
-                    ": give the exprun.db file of another store, or the folder that contains it",
+                    (is_store(below) ? "; did you mean '" + below.string() + "'?"
+                                     : ": give the exprun.db file of another store, or the folder "
+                                       "that contains it"),
                 ExitCode::store_error);
+  }
   Store store = open_store_to_write(globals.store);
   const Store::Merged merged =
       store.merge(other, [&](const RunRow& run) { return !copied && still_runs(run, other); });

@@ -157,13 +157,15 @@ void refuse_file_as_type(const std::string& type) {
                 ExitCode::bad_recipe);
 }
 
-// Where files of a folder are of no use, or are told from others by their names.
+// Of a folder: files in it may be of no use, or told from others by their names.
 void say_what_is_taken(const std::string& folder, const StarterRequest& request) {
   const size_t all = files_below(folder, request.data).size();
   const size_t taken = sources_at(request.path).size();
   if (taken < all)
     log_info("new: the recipe reads " + std::to_string(taken) + " of the " + std::to_string(all) +
              " files in '" + folder + "': " + toml_of_patterns(request.path));
+  else if (all > 1)
+    log_info("new: the recipe reads all " + std::to_string(all) + " files in '" + folder + "'");
 }
 
 // All token shards of a folder, whose names need not say that they are for validation.

@@ -101,11 +101,16 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
 
 std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
                                           bool all) {
-  const auto paths = all ? store.parameter_paths() : store.changed_parameter_paths(ids_of(runs));
+  if (runs.empty()) return {};
+  const auto changed = store.changed_parameters(ids_of(runs));
+  const auto settings = store.parameter_paths();
+  std::vector<std::string> paths = settings;
+  if (!all) std::erase_if(paths, [&](const auto& path) { return !changed.contains(path); });
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
-  if (runs.empty()) return {};
-  return by_entropy(parameter_columns(paths, std::move(cells), store.parameter_paths(), all));
+  auto columns = parameter_columns(paths, std::move(cells), settings, all);
+  set_changed(columns, runs, changed);
+  return by_entropy(std::move(columns));
 }
 
 // What --group-by names: parameters, then columns of ls, of which a run's state is one. As in

@@ -51,7 +51,10 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const std::string anew = "` trains a new run with the change";
   std::string ways;
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
-  if (has_checkpoint)
+  const bool may_fork = std::ranges::none_of(all, [](const Difference& difference) {
+    return difference.path == "model.init_from";  // a fork has the weights of the checkpoint
+  });
+  if (has_checkpoint && may_fork)
     ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
             (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(

@@ -29,21 +29,27 @@ std::string changes_since(const Store& store, const RunRow& run, const ResolvedR
   return differing_parameters(store.parameters(run.id), parameter_rows(resolved));
 }
 
-// ", with metrics.timers: true (was false)", of written keys that make no other recipe and that the
-// run did not have. Tags go to the run that is there.
-std::string changes_of_new_run(const Store& store, const RunRow& run,
-                               const ResolvedRecipe& resolved) {
-  auto now = parameter_rows(resolved);
-  for (ParameterRow& row : now) {
-    const Value* value = row.path == "run.tags" ? nullptr : resolved.find(row.path);
+// Those that a file or the command line writes are the changed ones. Without tags, which go to the
+// run that is there.
+std::vector<ParameterRow> written_parameters(const ResolvedRecipe& recipe) {
+  auto rows = parameter_rows(recipe);
+  for (ParameterRow& row : rows) {
+    const Value* const value = recipe.find(row.path);
     const bool is_written = value != nullptr && (value->origin == Origin::file ||
                                                  value->origin == Origin::command_line);
     row.changed = is_written && !is_auto(*value);
   }
-  std::erase_if(now, [](const ParameterRow& row) { return !row.changed; });
-  auto before = store.parameters(run.id);
-  for (ParameterRow& row : before) row.changed = false;
-  const std::string changes = differing_parameters(now, before);
+  std::erase_if(rows, [](const ParameterRow& row) { return row.path == "run.tags"; });
+  return rows;
+}
+
+// ", with metrics.timers: true (was false)", of keys that make no other recipe and that one of the
+// two writes.
+std::string changes_of_new_run(const Store& store, const RunRow& run,
+                               const ResolvedRecipe& resolved) {
+  const ResolvedRecipe before = try_resolve(stored_recipe(store, run)).recipe;
+  const std::string changes =
+      differing_parameters(written_parameters(resolved), written_parameters(before));
   return changes.empty() ? "" : ", with " + changes;
 }
 

@@ -17,4 +17,9 @@ namespace exprun {
 Diagnostics evaluation_file_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                      const std::string& libtorch = libtorch_folder());
 
+// Warnings of those that take longer than the training, by the length of what they read; files of
+// more than 16 MiB that no `examples` limits are left out. For recipes without mistakes.
+Diagnostics long_evaluations_of_files(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
+                                      const std::string& libtorch = libtorch_folder());
+
 }  // namespace exprun

@@ -30,7 +30,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Those that only the data tell: the others were shown when the recipe was read.
-void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request) {
+void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request,
+                       const DatasetInfo& dataset_info) {
   if (request.trial) return;
   Diagnostics more = with_data.warnings();
   std::erase_if(more, [&](const Diagnostic& warning) {
@@ -38,6 +39,8 @@ void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& req
     return std::any_of(known.begin(), known.end(),
                        [&](const Diagnostic& other) { return other.message == warning.message; });
   });
+  for (Diagnostic& warning : long_evaluations_of_files(with_data, dataset_info))
+    more.push_back(std::move(warning));
   if (!more.empty()) show_diagnostics(more);
 }
 
@@ -131,7 +134,7 @@ PreparedLaunch prepare_launch(const Store& store, const StoreFolder& folder,
       glance.prepared ? std::move(*glance.prepared) : prepare_data(request.resolved, folder.data());
   const DatasetInfo dataset_info = facts_of(data);
   ResolvedRecipe resolved = resolve(request.text, dataset_info);
-  if (!run) show_new_warnings(resolved, request);
+  if (!run) show_new_warnings(resolved, request, dataset_info);
   // Without a meaning for the dataset it is 0: the trainer refuses such a recipe.
   const int64_t steps = run_steps(resolved.root(), dataset_info).value_or(0);
   if (request.origin && !run) require_usable(request, folder, resolved, steps, data, dataset_info);

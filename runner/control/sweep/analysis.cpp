@@ -7,6 +7,7 @@
 
 #include "base/format_units.h"
 #include "control/report/runs_table.h"
+#include "recipe/key_path.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -316,9 +317,14 @@ AxisColumns::AxisColumns(const std::vector<AxisValues>& points) {
 }
 
 std::vector<Column> AxisColumns::columns(size_t rank) const {
+  std::vector<std::string> keys = axes_;
+  // "lr" of a group alone is what the table of all groups has: optimizer.lr.
+  for (const std::string& axis : axes_)
+    if (std::ranges::count(axis, '.') > 1)
+      keys.push_back(join_path(axis.substr(0, axis.find('.')), last_part(axis)));
   std::vector<Column> columns;
   for (size_t i = 0; i < axes_.size(); ++i)
-    columns.push_back({axes_[i], short_title(axes_[i], axes_), are_numbers_[i], rank});
+    columns.push_back({axes_[i], short_title(axes_[i], keys), are_numbers_[i], rank});
   return columns;
 }
 

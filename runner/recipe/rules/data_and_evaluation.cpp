@@ -67,46 +67,54 @@ void validation_covers_evaluation(const RuleInput& input, Diagnostics& diagnosti
   }
 }
 
-Diagnostics long_evaluations(const RuleInput& input,
-                             const std::function<bool(double tokens)>& is_noticeable) {
+std::optional<Diagnostic> long_evaluation(const RuleInput& input, const EvaluationCost& cost,
+                                          const IsNoticeable& is_noticeable) {
   const auto steps = run_steps(input.root, input.dataset_info);
   const auto batch = batch_tokens(input.root);
+  const std::string every_key = join_path(cost.table, "every");
+  const auto period = period_at(input.root, every_key);
+  const auto every = period ? in_steps(input.root, input.dataset_info, *period) : std::nullopt;
+  if (!steps || !batch || !every || *every <= 0) return std::nullopt;
+  const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
+  // Before the first step, on its period, and at the end.
+  const int64_t times = (*steps - 1) / whole_steps(*every) + 2;
+  const double read = static_cast<double>(times) * static_cast<double>(cost.tokens);
+  if (read * kForwardShare < trained || !is_noticeable(read)) return std::nullopt;
+  const std::string shown =
+      cost.is_exact
+          ? pluralize(cost.tokens, "token")
+          : "about " +
+                with_thousands(static_cast<int64_t>(two_digits(static_cast<double>(cost.tokens)))) +
+                " tokens";
+  // An evaluation that is there by default has no place in the recipe; the length has.
+  const std::string length_key = is_written(input.root, "run.length") ? "run.length" : "run.steps";
+  return clash(input.root,
+               {is_written(input.root, cost.table) ? join_path(cost.table, cost.key) : length_key,
+                every_key, length_key, "batch.tokens", "batch.sequences", "batch.sequence_length",
+                "model.context_length"},
+               "[" + cost.table + "] takes longer than the training: it reads " + shown + ' ' +
+                   pluralize(times, "time") + ", but the run trains on " +
+                   with_thousands(static_cast<int64_t>(trained)),
+               cost.remedy(modest_evaluation(static_cast<int64_t>(trained), times)),
+               Severity::warning);
+}
+
+Diagnostics long_evaluations(const RuleInput& input, const IsNoticeable& is_noticeable) {
   const auto length = sequence_length(input.root);
   const auto &exactly = input.dataset_info.validation_tokens,
              &likely = input.dataset_info.likely_validation_tokens;
   Diagnostics found;
-  if (!steps || !batch || !length || (!exactly && !likely)) return found;
-  const double trained = static_cast<double>(*steps) * static_cast<double>(*batch);
+  if (!length || (!exactly && !likely)) return found;
   const int64_t all = predicted_tokens(input.root, exactly ? *exactly : *likely, *length);
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
-    const std::string every_key = join_path(path, "every"), key = join_path(path, "tokens");
-    const auto period = period_at(input.root, every_key);
-    const auto every = period ? in_steps(input.root, input.dataset_info, *period) : std::nullopt;
-    if (!every || *every <= 0) continue;
+    const std::string key = join_path(path, "tokens");
     const int64_t wanted = integer_at(input.root, key).value_or(all);
-    const int64_t tokens = std::min(all, wanted);
-    // Before the first step, on its period, and at the end.
-    const int64_t times = (*steps - 1) / whole_steps(*every) + 2;
-    const double read = static_cast<double>(times) * static_cast<double>(tokens);
-    if (read * kForwardShare < trained || !is_noticeable(read)) continue;
-    const int64_t enough = modest_evaluation(static_cast<int64_t>(trained), times);
-    const std::string shown =
-        exactly || wanted < all
-            ? pluralize(tokens, "token")
-            : "about " +
-                  with_thousands(static_cast<int64_t>(two_digits(static_cast<double>(tokens)))) +
-                  " tokens";
-    // An evaluation that is there by default has no place in the recipe; the length has.
-    const std::string length_key =
-        is_written(input.root, "run.length") ? "run.length" : "run.steps";
-    found.push_back(clash(
-        input.root,
-        {is_written(input.root, path) ? key : length_key, every_key, length_key, "batch.tokens",
-         "batch.sequences", "batch.sequence_length", "model.context_length"},
-        "[" + path + "] takes longer than the training: it reads " + shown + ' ' +
-            pluralize(times, "time") + ", but the run trains on " +
-            with_thousands(static_cast<int64_t>(trained)),
-        key + "=" + std::to_string(enough) + " takes little of the run's time", Severity::warning));
+    const EvaluationCost cost{
+        path, "tokens", std::min(all, wanted), exactly || wanted < all, [&](int64_t modest) {
+          return key + "=" + std::to_string(modest) + " takes little of the run's time";
+        }};
+    if (auto long_one = long_evaluation(input, cost, is_noticeable))
+      found.push_back(std::move(*long_one));
   }
   return found;
 }

@@ -47,10 +47,22 @@ Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::
 std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
                                             const std::string& name, const std::string& prompt);
 
-// The evaluations that take longer than the training, if `is_noticeable` says so of the tokens that
-// one reads in all.
-Diagnostics long_evaluations(const RuleInput& input,
-                             const std::function<bool(double tokens)>& is_noticeable);
+// What an evaluation reads each time.
+struct EvaluationCost {
+  std::string table, key;  // "evaluation.val_loss", and the key that says how much it reads
+  int64_t tokens = 0;
+  bool is_exact = false;
+  std::function<std::string(int64_t tokens)> remedy;  // by how many tokens would take little time
+};
+// Whether reading so many tokens takes time that a user notices.
+using IsNoticeable = std::function<bool(double tokens)>;
+
+// That it takes longer than the training; nothing where it does not.
+std::optional<Diagnostic> long_evaluation(const RuleInput& input, const EvaluationCost& cost,
+                                          const IsNoticeable& is_noticeable);
+
+// The same of all evaluations that read validation data.
+Diagnostics long_evaluations(const RuleInput& input, const IsNoticeable& is_noticeable);
 
 // So many tokens take time to read, whatever the model.
 inline constexpr double kNoticeableTokens = 250'000;

@@ -215,4 +215,8 @@ TEST_CASE("sweep analysis: axes as columns, numbers to the right, titles as shor
   CHECK(axes.cells(points[0])[1].text == "gpt");
   CHECK(axes.cells(points[0])[2].text.empty());
   CHECK(axes.cells(points[1])[0].text == "0.002");
+  const AxisColumns of_groups(
+      {axis_values("optimizer.groups.matrices.lr=1e-3 model.num_layers=2")});
+  CHECK(of_groups.columns()[0].title == "matrices.lr");
+  CHECK(of_groups.columns()[1].title == "num_layers");
 }

@@ -55,6 +55,46 @@ TEST_CASE("evaluation files: labels of HellaSwag may be numbers in quotes") {
   CHECK(said(with_evaluation("hellaswag", folder.path() / "quiz")) == "");
 }
 
+TEST_CASE("evaluation files: those that take longer than the training are told") {
+  const TemporaryFolder folder;
+  std::string examples;
+  for (int i = 0; i < 200; ++i)
+    examples += R"({"context": ")" + std::string(99, 'a') +
+                R"(", "endings": ["b", "c"], "label": 1})"
+                "\n";
+  folder.write("quiz", examples);
+  folder.write("text", std::string(40'000, 'a'));
+  const auto warned = [&](const std::string& type, const char* file, const std::string& more,
+                          int64_t steps) {
+    const ResolvedRecipe recipe =
+        resolve(recipe_text(kTinyRecipe + "[evaluation.own]\ntype = \"" + type + "\"\npath = \"" +
+                                (folder.path() / file).string() + "\"\n" + more,
+                            {"run.steps=" + std::to_string(steps)}));
+    std::string text;
+    for (const Diagnostic& each : long_evaluations_of_files(recipe, {}, ""))
+      text += each.message + "; " + each.help;
+    return text;
+  };
+  CHECK(
+      warned("completion", "quiz", "", 100) ==
+      "[evaluation.own] takes longer than the training: it reads about 40,000 tokens 11 times, but "
+      "the run trains on 12,800; a longer interval in 'every' takes less of the run's time");
+  CHECK(
+      warned("completion", "quiz", "", 1000) ==
+      "[evaluation.own] takes longer than the training: it reads about 40,000 tokens 11 times, but "
+      "the run trains on 128,000; evaluation.own.examples=20 takes little of the run's time");
+  CHECK(warned("completion", "quiz", "", 2000) == "");
+  CHECK(warned("completion", "quiz", "examples = 20\n", 1000) == "");
+  CHECK(
+      warned("perplexity", "text", "", 1000) ==
+      "[evaluation.own] takes longer than the training: it reads about 40,000 tokens 11 times, but "
+      "the run trains on 128,000; a longer interval in 'every', or a shorter text, takes less of "
+      "the run's time; 'path' is set in recipes/tiny.toml:23");
+  CHECK(warned("perplexity", "text", "", 2000) == "");
+  CHECK(warned("perplexity", "text", "stride = 8\n", 2000) != "");
+  CHECK(warned("perplexity", "text", "every = \"1000 steps\"\n", 1000) == "");
+}
+
 TEST_CASE("evaluation files: those of many trials are read once") {
   const TemporaryFolder folder;
   folder.write("quiz", "no example");

@@ -165,6 +165,13 @@ TEST_CASE("sweep forecast: trials beside each other, and what is left of one") {
         50);  // no trial is shorter
   CHECK(*forecast(&runs.store, runs.place(), plan, false, 8, cores(1)).seconds == *alone.seconds);
   CHECK(*forecast(&runs.store, runs.place(), plan, true, 1, cores(8)).seconds == 50 + 50 + 50 + 20);
+  // The run whose speed is known used all cores.
+  const RunFolder fastest =
+      runs.place().run(plan.trials[0].resolved.section("run").get<std::string>("name") + "1");
+  std::filesystem::create_directories(fastest.path);
+  keep_threads(fastest, {8, 1});
+  CHECK(*forecast(&runs.store, runs.place(), plan, false, 2, cores(8)).seconds == *alone.seconds);
+  CHECK(*forecast(&runs.store, runs.place(), plan, false, 2, cores(16)).seconds == *two.seconds);
 }
 
 TEST_CASE("sweep forecast: only so many trials run at a time as have cores for their ranks") {

@@ -268,6 +268,20 @@ TEST_CASE("report: the parameters that divide the runs most come first") {
   CHECK(by_entropy({}).empty());
 }
 
+TEST_CASE("report: a value that follows from others tells little") {
+  const std::vector<std::string> paths = {"run.steps", "schedule.decay_until"};
+  auto columns =
+      parameter_columns(paths,
+                        {cells({"8", "8", "9", "9"}),
+                         cells({"\"8 steps\"", "\"7 steps\"", "\"9 steps\"", "\"9 steps\""})},
+                        paths, false);
+  CHECK(by_entropy(columns).front().column.key == "schedule.decay_until");
+  std::vector<ReportedRun> runs(4);
+  for (size_t i = 0; i < runs.size(); ++i) runs[i].run.id = static_cast<int64_t>(i);
+  set_changed(columns, runs, {{"run.steps", {0, 1, 2, 3}}, {"schedule.decay_until", {1}}});
+  CHECK(by_entropy(columns).front().column.key == "run.steps");
+}
+
 TEST_CASE("report: a value is the same however its number is written") {
   CHECK(lr({"1e-3", "0.001", "0.0010"}).empty());
   CHECK(lr({"1e-3", "0.002"}).size() == 1);

@@ -325,7 +325,7 @@ constexpr const char* kStoreOption = "--store";
 
 std::string store_from_environment() {
   const char* const folder = std::getenv("EXPRUN_STORE");
-  return folder && *folder ? folder : "runs";
+  return folder && *folder ? folder : kUsualStore;
 }
 
 std::string command_line_of(const Words& words) {

@@ -43,6 +43,9 @@ inline constexpr const char* kRunsHelp =
     "ids, uids, folders, names (all runs with that name), @last, @best, or 'mine-*'";
 inline constexpr const char* kSweepHelp = "its number, uid or name, or @last";
 
+// The store where neither --store nor EXPRUN_STORE names one.
+inline constexpr const char* kUsualStore = "runs";
+
 class Arguments {
  public:
   // `usage` is what stands after "exprun": "show RECIPE|RUN".

@@ -35,9 +35,12 @@ ColumnPriority priority_of_parameter(std::string_view path) {
 
 // How much the parameter divides the runs: the entropy of its values (Shannon 1948), in nats. One
 // that a single run changed has little, one of which each third has another value much.
-double entropy(const std::vector<Cell>& cells, const std::vector<size_t>& rows) {
+double entropy(const ComparedColumn& column, const std::vector<size_t>& rows) {
   std::unordered_map<std::string_view, size_t> count_of;
-  for (const size_t row : rows) ++count_of[cells[row].text];
+  for (const size_t row : rows) {
+    const bool is_own = column.changed.empty() || column.changed[row];
+    ++count_of[is_own ? std::string_view(column.cells[row].text) : std::string_view()];
+  }
   std::vector<size_t> counts;
   for (const auto& [text, count] : count_of) counts.push_back(count);
   std::sort(counts.begin(), counts.end());  // equal counts have equal sums, to the bit
@@ -185,7 +188,7 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters,
                                        const std::vector<size_t>& rows) {
   std::vector<std::tuple<size_t, double, size_t, size_t>> order;
   for (size_t i = 0; i < parameters.size(); ++i)
-    order.emplace_back(parameters[i].column.priority, -entropy(parameters[i].cells, rows),
+    order.emplace_back(parameters[i].column.priority, -entropy(parameters[i], rows),
                        table_of_parameter(parameters[i].column.key), i);
   std::sort(order.begin(), order.end());
   std::vector<ComparedColumn> ordered;
@@ -217,6 +220,16 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
   std::vector<size_t> all(parameters.empty() ? 0 : parameters.front().cells.size());
   std::iota(all.begin(), all.end(), size_t{0});
   return by_entropy(std::move(parameters), all);
+}
+
+void set_changed(std::vector<ComparedColumn>& columns, const std::vector<ReportedRun>& runs,
+                 const std::map<std::string, std::set<int64_t>>& changed) {
+  for (ComparedColumn& column : columns) {
+    const auto of_column = changed.find(column.column.key);
+    if (of_column == changed.end()) continue;
+    for (const ReportedRun& reported : runs)
+      column.changed.push_back(of_column->second.contains(reported.run.id));
+  }
 }
 
 void keep_different(std::vector<ComparedColumn>& columns, const std::vector<size_t>& rows) {

@@ -2,7 +2,9 @@
 // added in columns_of_runs(), and in run_groups.h for groups; a usual metric in usual_metrics().
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,7 @@ struct ComparedColumn {
   std::string series = {};         // of a metric: whose values they are
   std::vector<Spread> ranks = {};  // of a sweep's points, which are ranked() by them
   bool if_different = false;       // it stays only where the rows that are shown differ in it
+  std::vector<bool> changed = {};  // of a parameter: which runs have changed it; empty: all
 
   bool is_metric() const { return !series.empty(); }
   bool has_values() const;  // of any run
@@ -74,8 +77,13 @@ std::vector<ComparedColumn> parameter_columns(const std::vector<std::string>& pa
 std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
 
 // Parameters of the tables that experiments are usually about before others, then those that
-// divide the runs most: one that a single run changed tells little.
+// divide the runs most: one that a single run changed tells little. Values that are no run's own,
+// as a `decay_until` that follows from its length, count as one.
 std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
+
+// Says so of the columns, from `changed`: runs by the path that they changed.
+void set_changed(std::vector<ComparedColumn>& columns, const std::vector<ReportedRun>& runs,
+                 const std::map<std::string, std::set<int64_t>>& changed);
 
 // Leaves out what is shown for its differences only and is the same in these rows, and orders the
 // parameters that stay as if there were no others. Of one row, what sets it apart from

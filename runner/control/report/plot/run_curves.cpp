@@ -206,9 +206,11 @@ Panel panel_of(const Store& store, const std::vector<PlottedRun>& runs,
 std::vector<ComparedColumn> telling_parameters(const Store& store,
                                                const std::vector<ReportedRun>& runs) {
   if (runs.empty()) return {};
-  const std::vector<std::string> paths = store.changed_parameter_paths(ids_of(runs));
+  const auto changed = store.changed_parameters(ids_of(runs));
+  std::vector<std::string> paths;
   std::vector<std::vector<Cell>> cells;
-  for (const std::string& path : paths) {
+  for (const auto& [path, of_runs] : changed) {
+    paths.push_back(path);
     const auto by_run = store.parameter_by_run(path);
     std::vector<Cell>& of_path = cells.emplace_back();
     for (const ReportedRun& reported : runs) {
@@ -217,8 +219,10 @@ std::vector<ComparedColumn> telling_parameters(const Store& store,
       of_path.push_back(has ? value_cell(found->second) : Cell::none());
     }
   }
-  auto parameters = by_entropy(
-      parameter_columns(paths, std::move(cells), store.parameter_paths(), /*all=*/false));
+  auto parameters =
+      parameter_columns(paths, std::move(cells), store.parameter_paths(), /*all=*/false);
+  set_changed(parameters, runs, changed);
+  parameters = by_entropy(std::move(parameters));
   std::stable_partition(parameters.begin(), parameters.end(), [](const ComparedColumn& column) {
     return std::ranges::none_of(column.cells, [](const Cell& cell) { return cell.text.empty(); });
   });

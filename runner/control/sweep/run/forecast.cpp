@@ -41,19 +41,21 @@ std::optional<Work> work_left(const ResolvedRecipe& recipe, int64_t from_step) {
               static_cast<double>(*tokens)};
 }
 
+double seconds_at(const KnownSpeed& speed, const Work& left) {
+  return left.tokens() / speed.tokens_per_second + left.steps * speed.other_seconds.value_or(0);
+}
+
 // Of trials that differ in nothing that changes the speed, the store is asked once, and so of the
 // first of very many that do: each question reads runs.
 class Speeds {
  public:
   explicit Speeds(const Store& store) : store_(store) {}
 
-  std::optional<double> seconds(const ResolvedRecipe& recipe, const Work& left) {
+  const std::optional<KnownSpeed>& of(const ResolvedRecipe& recipe) {
     const auto [known, is_new] = speeds_.try_emplace(speed_key(recipe));
     if (is_new && speeds_.size() <= kMostAsked)
       known->second = known_speed(store_, recipe, run_steps(recipe.root(), {}));
-    if (!known->second) return std::nullopt;
-    return left.tokens() / known->second->tokens_per_second +
-           left.steps * known->second->other_seconds.value_or(0);
+    return known->second;
   }
 
  private:
@@ -93,11 +95,12 @@ Room room_of(const SlotMachine& machine) {
   return {std::max<size_t>(1, machine.cores.size()), machine.gpus.size()};
 }
 
-Room room_for(const Trial& trial, const SlotMachine& machine) {
+// `usual_threads`: of each rank, where the recipe does not say.
+Room room_for(const Trial& trial, const SlotMachine& machine, int64_t usual_threads = 1) {
   const Room all = room_of(machine);
   const auto ranks = static_cast<size_t>(world_size(trial.resolved));
   if (trains_on_gpus(trial, machine)) return {1, std::min(ranks, all.gpus)};
-  const auto threads = integer_at(trial.resolved.root(), "run.threads").value_or(1);
+  const auto threads = integer_at(trial.resolved.root(), "run.threads").value_or(usual_threads);
   return {std::min(ranks * static_cast<size_t>(threads), all.cores), 0};
 }
 
@@ -164,8 +167,13 @@ Forecast forecast(const Store* store, const StoreFolder& folder, const SweepPlan
     const int64_t from_step = store ? step_to_go_on_from(*store, which) : 0;
     TrialAhead& next = ahead.emplace_back(
         TrialAhead{room_for(trial, machine), work_left(trial.resolved, from_step), std::nullopt});
-    if (speeds && next.left && !has_other_ranks_alone(trial, jobs, machine))
-      next.seconds = speeds->seconds(trial.resolved, *next.left);
+    if (!speeds || !next.left || has_other_ranks_alone(trial, jobs, machine)) continue;
+    const auto& speed = speeds->of(trial.resolved);
+    if (!speed) continue;
+    next.seconds = seconds_at(*speed, *next.left);
+    // With fewer threads than that run had, it takes longer.
+    if (const auto kept = kept_threads(folder.run(speed->run)))
+      next.room = room_for(trial, machine, kept->threads);
   }
   result.seconds = time_of_all(ahead, jobs, room_of(machine));
   return result;
