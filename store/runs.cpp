@@ -241,8 +241,8 @@ std::map<std::string, std::set<int64_t>> Store::changed_parameters(
   return connection_->guarded("read", [&] {
     std::map<std::string, std::set<int64_t>> changed;
     Query query(*connection_,
-                "SELECT k.path, p.run FROM json_each(?) AS r CROSS JOIN parameter AS p ON p.run = "
-                "r.value JOIN parameter_key AS k ON k.id = p.key WHERE p.changed = 1",
+                "SELECT k.path, p.run FROM parameter_key AS k CROSS JOIN parameter AS p ON p.key = "
+                "k.id WHERE p.changed = 1 AND p.run IN (SELECT value FROM json_each(?))",
                 json_array(runs));
     while (query.step()) changed[query.text(0)].insert(query.integer(1));
     return changed;

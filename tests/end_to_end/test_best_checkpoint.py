@@ -68,9 +68,21 @@ class BestCheckpoint(ExprunTest):
         self.assertIn(f'checkpoints/step_{step:08}"\n', self.exprun("show", "warm").out)
         self.exprun("rm", "warm")
         flip_a_bit(best / f"checkpoints/step_{step:08}/model.safetensors")
-        self.assertEqual(self.exprun("tiny.toml", "steps=3", "name=warm", "init_from=@best", code=1).err.splitlines()[-1],
-                         f"exprun: error: init_from: the checkpoint of step {step} of {best.name} is damaged: model.safetensors has other "
-                         "content than the manifest says; bring back a copy of it, or choose another")
+        for command in ("check",), ():
+            said = self.exprun(*command, "tiny.toml", "steps=3", "name=warm", "init_from=@best", "lr=-1", code=2).err
+            self.assertIn(f"<override 3>:1:11: error: the checkpoint of step {step} of {best.name} is damaged: model.safetensors has other "
+                          "content than the manifest says; bring back a copy of it, or choose another\n", said)
+            self.assertIn("'lr' must be", said)
+        (best / f"checkpoints/step_{step:08}/MANIFEST.json").unlink()
+        self.assertIn(f"error: {best.name} has no checkpoint of its best step, {step}, that is intact: step_{step:08}: MANIFEST.json is "
+                      "missing; it has those of steps 50 and 60\n",
+                      self.exprun("tiny.toml", "steps=3", "name=warm", "init_from=@best", code=2).err)
+        self.exprun("eval", "@best", code=1)
+        shutil.rmtree(best / f"checkpoints/step_{step:08}")
+        taken = (f"exprun: warning: the best checkpoint of {best.name}, of step {step}, is not there any more; taking the newest, of step "
+                 "60\n")
+        for words in ("tiny.toml", "steps=3", "name=warm", "init_from=@best"), ("sample", "@best", "tokens=1"):
+            self.assertIn(taken, self.exprun(*words).err)
 
     def test_a_report_names_the_checkpoint_that_a_run_begins_with(self):
         self.exprun("tiny.toml", "steps=4")
@@ -160,7 +172,7 @@ class BestCheckpoint(ExprunTest):
 
     def test_no_evaluation_means_no_best_checkpoint(self):
         self.exprun("tiny.toml", "steps=6", "~evaluation", "metrics.val_loss=false")
-        self.assertIn('keep_best = "none"', self.exprun("show", "@last").out)
+        self.assertIn('keep_best = "auto"  # derived: "none"', self.exprun("show", "@last").out)
         name = self.run_folder().name
         self.assertEqual(self.exprun("eval", "@last", "--step", "best", code=1).err,
                          f"exprun: error: eval: {name} has no best checkpoint: no evaluation has measured its "

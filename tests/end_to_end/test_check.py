@@ -89,6 +89,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.assertIn(said, self.exprun("check", *words).err)
         self.assertEqual(self.exprun(*words, "steps=2").err.count("[evaluation.quiz] takes longer than the training"), 1)
         self.assertNotIn("takes longer", self.exprun("check", *words, "evaluation.quiz.examples=10").err)
+        self.assertIn("[evaluation.quiz] takes longer than the training", self.exprun("sweep", *words, "lr=1e-3,1e-2", "--dry-run").err)
 
     def test_few_tokens_that_a_large_model_is_evaluated_on_are_told(self):
         words = ("tiny.toml", "hidden_size=768", "num_layers=12", "num_heads=12", "evaluation.val_loss.every='1 step'", "steps=40")

@@ -421,13 +421,19 @@ class Fork(LaterTraining):
         name, weights = self.origin.name, f"model.init_from=runs/{self.origin.name}/checkpoints/step_00000010"
         self.assertEqual(self.refused("fork", "@last", weights, "run.steps=50"),
                          "exprun: error: fork: a fork begins with the weights of its checkpoint, so model.init_from has no effect; to train "
-                         f"from those of '{weights.split('=')[1]}', write exprun rerun @last {weights} run.steps=50\n")
+                         f"from other weights, write `exprun rerun @last {weights} run.steps=50`\n")
         said = self.refused("resume", "@last", weights)
         self.assertIn(f"; `exprun rerun {name} {weights}` trains a new run with the change\n", said)
         self.assertNotIn("exprun fork", said)
         self.exprun("rerun", "@last", weights, "run.steps=50")
         self.exprun("fork", "@last", "run.steps=60")  # which keeps what the recipe says
         self.assertIn(f'\ninit_from = "runs/{name}/checkpoints/step_00000010"\n', self.exprun("show", "@last").out)
+        for command in "fork", "rerun":  # of a fork there is no such command
+            for change in "model.init_from=1", "~model.init_from":
+                self.assertEqual(self.refused(command, "@last", change, "run.steps=70"),
+                                 f"exprun: error: {command}: a fork begins with the weights of its checkpoint, so model.init_from has no "
+                                 "effect; leave it as it is\n")
+        self.assertTrue(self.refused("resume", "@last", "model.init_from=1").endswith("(~run.early_stop)\n"))
 
     def test_another_optimizer_needs_a_state_of_its_own(self):
         words = ("fork", "@last", "optimizer.type=lion", "run.steps=50")

@@ -506,6 +506,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("0 runs added, 0 updated, 1 unchanged", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(self.exprun("merge", ".", "--store", "elsewhere", code=5).err,
                          "exprun: error: merge: there is no store '.'; did you mean './runs'?\n")
+        self.assertNotIn("did you mean", self.exprun("merge", ".", code=5).err)
         self.assertEqual(len(self.names()), 2)
         self.assertEqual(self.series(1), self.series(2))
 

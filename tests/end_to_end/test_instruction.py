@@ -150,7 +150,7 @@ class Instruction(ExprunTest):
         self.exprun("new", "more", "--from", "out", "--data", "instruction", "--path", "examples.jsonl")
         self.assertRegex((self.folder / "more.toml").read_text(), r'\ntemplate = "chatml" ')
 
-    def test_an_export_generates_text_as_its_run_does(self):
+    def test_an_export_tells_how_its_run_generates_text(self):
         def generation_config():
             return json.loads((self.folder / "out/generation_config.json").read_text())
 
@@ -166,7 +166,7 @@ class Instruction(ExprunTest):
         self.exprun("ft.toml", "steps=20", *shown, "evaluation.sample.temperature=1.5", "evaluation.sample.top_p=0.9")
         self.exprun("export", "@last", "--huggingface", "out")
         self.assertEqual({key: value for key, value in generation_config().items() if "token" not in key},
-                         {"do_sample": True, "temperature": 1.5, "top_p": 0.9})
+                         {"do_sample": True, "temperature": 1.5, "top_k": 200, "top_p": 0.9})
         chosen = [self.exprun("sample", "out", *asked, *words).out for words in ((), ("temperature=1.5", "top_p=0.9"), ("top_p=1",))]
         self.assertEqual(chosen[0], chosen[1])
         self.assertNotEqual(chosen[0], chosen[2])

@@ -249,6 +249,17 @@ class Run(ExprunTest):
         self.assertIn("optimizer.lr", result.err)
         self.assertEqual(self.rows("SELECT count(DISTINCT recipe_hash) FROM runs"), [(2,)])
 
+    def test_a_name_of_a_finished_run_is_said_to_mean_an_unfinished_one_too(self):
+        self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
+        unfinished, (step,) = self.run_folder().name, self.rows("SELECT last_step FROM runs")[0]
+        self.exprun("tiny.toml", "seed=2", "steps=2")
+        done = "exprun: nothing to do: the run is finished"
+        self.assertEqual(self.exprun("resume", "tiny").err.splitlines()[-1],
+                         f"{done}; `exprun resume {unfinished}` continues another run of this name, which stopped at step {step}")
+        self.assertEqual(self.exprun("resume", "@last").err.splitlines()[-1], done)
+        self.exprun("resume", unfinished, "max_minutes=10")
+        self.assertEqual(self.exprun("resume", "tiny").err.splitlines()[-1], done)
+
     def test_keys_that_make_no_other_recipe_are_for_the_next_run(self):
         self.exprun("tiny.toml", "steps=2")
         said = self.exprun("tiny.toml", "steps=2", "metrics.timers=true", 'run.tags=["a"]').err

@@ -12,9 +12,9 @@
 #include "control/launch/prepared_launch.h"
 #include "control/launch/ranks/distributed_command.h"
 #include "control/launch/ranks/restart_detection.h"
+#include "control/launch/run/forked_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/weights/checkpoint_choice.h"
-#include "recipe/quantities.h"
 
 namespace exprun {
 namespace {
@@ -45,19 +45,13 @@ void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& s
               ExitCode::bad_recipe);
 }
 
-// Of a fork that would record weights that it does not begin with.
-void refuse_other_weights(const ForkWords& words, const RecipeText& text,
-                          const ResolvedRecipe& before, const StoreFolder& store) {
-  constexpr const char* kKey = "model.init_from";
-  const auto wanted = text_at(try_resolve(text).recipe.root(), kKey);
-  if (!wanted || wanted == text_at(before.root(), kKey)) return;
+// Which begins with the weights that the words name; none of a fork, which `exprun rerun` repeats.
+std::string command_with_weights(const ForkWords& words, const RunRow& run,
+                                 const StoreFolder& store) {
+  if (!run.origin.empty()) return "";
   std::string command = "exprun rerun " + store.words_for(words.reference);
   for (const std::string& word : words.overrides) command += ' ' + shell_quoted(word);
-  throw Error(
-      "fork: a fork begins with the weights of its checkpoint, so model.init_from has no "
-      "effect; to train from those of '" +
-          *wanted + "', write " + command,
-      ExitCode::bad_recipe);
+  return command;
 }
 
 Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
@@ -71,7 +65,8 @@ Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,
   if (!ranks) require_ranks_for_one_machine(store, run, "fork", words.overrides);
   RecipeText text = understood_recipe(store, run, words.overrides, "fork", words.reference);
   const ResolvedRecipe before = resolve_stored(stored_recipe(store, run), "fork", words.reference);
-  refuse_other_weights(words, text, before, globals.store);
+  refuse_other_weights("fork", before, try_resolve(text).recipe,
+                       command_with_weights(words, run, globals.store));
   const WorkingDirectory there(run);
   LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
   request.ranks = ranks;

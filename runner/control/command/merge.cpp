@@ -66,10 +66,12 @@ int run_merge(const Words& words, const Globals& globals) {
   const fs::path other = fs::absolute(database_of(what));
   if (const std::string problem = problem_of(what, other); !problem.empty()) {
     const fs::path below = fs::path(what) / kUsualStore;
+    std::error_code ignored;
+    const bool is_another = is_store(below) && !fs::equivalent(below, globals.store.path, ignored);
     throw Error("merge: " + problem +
-                    (is_store(below) ? "; did you mean '" + below.string() + "'?"
-                                     : ": give the exprun.db file of another store, or the folder "
-                                       "that contains it"),
+                    (is_another ? "; did you mean '" + below.string() + "'?"
+                                : ": give the exprun.db file of another store, or the folder "
+                                  "that contains it"),
                 ExitCode::store_error);
   }
   Store store = open_store_to_write(globals.store);

@@ -69,6 +69,8 @@ Performed rerun(const std::string& reference, const Words& overrides,
   request.repeated = before;
   std::optional<FileLock> reading;
   if (const auto origin = origin_of(before)) {
+    refuse_other_weights("rerun", resolve_stored(stored_recipe(store, before), "rerun", reference),
+                         request.resolved);
     HeldOrigin held = held_origin(store, globals.store, before, *origin);
     request.origin = std::move(held.fork);
     reading = std::move(held.reading);

@@ -18,7 +18,9 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/repeated_run.h"
+#include "control/launch/run/which_run.h"
 #include "control/report/standard_output.h"
+#include "store/run_state.h"
 
 namespace exprun {
 namespace {
@@ -47,14 +49,15 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const bool is_over = run.last_step == run.steps && !has_length;
   const std::string longer = is_over ? " run.steps=" + std::to_string(2 * run.steps) : "";
   const std::string option = store_option(globals.store);
-  const bool can_be_repeated = why_not_repeated(globals.store, run).empty();
+  const bool has_other_weights = std::ranges::any_of(
+      all, [](const Difference& difference) { return difference.path == "model.init_from"; });
+  // A fork begins with the weights of its checkpoint, whatever its recipe says.
+  const bool can_be_repeated =
+      why_not_repeated(globals.store, run).empty() && (run.origin.empty() || !has_other_weights);
   const std::string anew = "` trains a new run with the change";
   std::string ways;
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
-  const bool may_fork = std::ranges::none_of(all, [](const Difference& difference) {
-    return difference.path == "model.init_from";  // a fork has the weights of the checkpoint
-  });
-  if (has_checkpoint && may_fork)
+  if (has_checkpoint && !has_other_weights)
     ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
             (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
@@ -85,9 +88,26 @@ void require_patience(const RunRow& run, const ResolvedRecipe& before, const Res
               ExitCode::bad_recipe);
 }
 
+// Of a finished run that was meant by its name: an unfinished one of the same name.
+std::string namesake_to_continue(const Store& store, const RunRow& run,
+                                 const std::string& reference, const Globals& globals) {
+  if (reference != run.name) return "";
+  for (const RunRow& other : store.runs(run.name)) {
+    const RunRow seen = as_observed(other, globals.store.path);
+    if (which_run({seen}, false).decision != Decision::continue_run) continue;
+    return "; `exprun resume " + globals.store.words_for(seen.folder) +
+           "` continues another run of this name, which stopped at step " +
+           std::to_string(seen.last_step);
+  }
+  return "";
+}
+
 std::string why_nothing_is_to_do(const Store& store, const RunRow& run,
-                                 const ResolvedRecipe& recipe, const Globals& globals) {
-  if (!ended_early(run)) return "nothing to do: the run is finished";
+                                 const std::string& reference, const ResolvedRecipe& recipe,
+                                 const Globals& globals) {
+  if (!ended_early(run))
+    return "nothing to do: the run is finished" +
+           namesake_to_continue(store, run, reference, globals);
   const bool is_trial = !store.sweeps_with_run(run.id).empty();
   return std::string("nothing to do: the run ended early; `exprun ") +
          (is_trial ? "fork " : "resume ") + shell_quoted(run.folder) + ' ' + more_patience(recipe) +
@@ -155,7 +175,7 @@ Performed resume(const std::string& reference, const Words& overrides,
   add_tags(store, run, added_tags(before, request.resolved));
   if (run.state == RunState::finished && !request.extends) {
     if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));
-    log_info(why_nothing_is_to_do(store, run, before, globals));
+    log_info(why_nothing_is_to_do(store, run, reference, before, globals));
     return {0, false};
   }
   return performed(launch_continuation(store, globals.store, request, run));

@@ -2,7 +2,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +30,7 @@
 #include "control/report/standard_output.h"
 #include "control/report/table.h"
 #include "control/sweep/trials.h"
+#include "recipe/editable_toml.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
@@ -128,21 +128,19 @@ Table recorded_recipe(const RunDetails& details) {
   return std::move(file->root);
 }
 
-// After what only the data told, which is "auto" in a recipe, the value that it had.
-std::string with_derived(const RunDetails& details, const std::vector<ParameterRow>& parameters) {
+// What a run's recipe does not write, by path: what only the data told, and what follows from other
+// keys, where this exprun understands them.
+std::map<std::string, std::string> derived_values_of(const Store& store, const RunRow& run,
+                                                     const StoreFolder& folder,
+                                                     const RunDetails& details) {
   const Table recipe = recorded_recipe(details);
-  std::map<uint32_t, std::string> values;  // by line
-  for (const ParameterRow& parameter : parameters)
+  std::map<std::string, std::string> derived;
+  for (const ParameterRow& parameter : store.parameters(run.id))
     if (const Value* const value = find_path(recipe, parameter.path);
         value && is_auto(*value) && parameter.toml != toml_text(*value))
-      values[value->where.line] = parameter.toml;
-  std::string text, line;
-  std::istringstream lines(details.resolved_toml);
-  for (uint32_t number = 1; std::getline(lines, line); ++number) {
-    const auto found = values.find(number);
-    text += line + (found == values.end() ? "" : "  # derived: " + found->second) + '\n';
-  }
-  return text;
+      derived.emplace(parameter.path, parameter.toml);
+  derived.merge(derived_values(try_resolve(newest_recipe(store, run, folder)).recipe));
+  return derived;
 }
 
 // Of files that git does not track it has the names only.
@@ -179,8 +177,9 @@ void show_run(const std::string& reference, const ShowRunOptions& options, const
     json["recipe"] = to_json(recorded_recipe(details));
     return print(json_text(json, 2) + '\n');
   }
-  print(details_as_comments(details, terminal_width()) + '\n' +
-        with_derived(details, store.parameters(run.id)));
+  print(
+      details_as_comments(details, terminal_width()) + '\n' +
+      editable_toml(details.resolved_toml, derived_values_of(store, run, globals.store, details)));
 }
 
 // exprun show RECIPE|RUN --schedule
@@ -298,7 +297,8 @@ void show(const ShowWords& asked, const Globals& globals) {
   }
   print(run.json ? recipe_json(recipe, shown, origin)
         : origin ? recipe_with_origins(recipe, shown)
-                 : (shown.sweep ? sweep_as_comments(*shown.sweep) : "") + recipe.to_toml());
+                 : (shown.sweep ? sweep_as_comments(*shown.sweep) : "") +
+                       editable_toml(recipe.to_toml(), derived_values(recipe)));
 }
 
 }  // namespace

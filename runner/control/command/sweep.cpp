@@ -12,6 +12,7 @@
 #include "control/command/line/table_format.h"
 #include "control/command/stored/recorded_criterion.h"
 #include "control/command/stored/stored_runs.h"
+#include "control/data/evaluation_files.h"
 #include "control/launch/background.h"
 #include "control/launch/prepared_launch.h"
 #include "control/launch/process/child_process.h"
@@ -294,6 +295,8 @@ int run_sweep(const Words& words, const Globals& globals) {
   SweepPlan plan = plan_sweep(base.text, rest, search, what_data_tell(glances));
   const std::vector<FileLock> weights = find_initial_weights(plan, globals.store, glances);
   show_diagnostics(plan.warnings);
+  const ResolvedRecipe& first = plan.trials.front().resolved;
+  show_diagnostics(long_evaluations_of_files(first, glances.of(first).dataset_info));
   look_for_other_data(plan, globals.store, options, glances, dry_run);
   if (detach && may_train(forecast_of(plan, globals.store, options)))
     return sweep_in_background(globals.store, [&](const SweepBegun& begun) {

@@ -124,19 +124,25 @@ int64_t likely_tokens(const ResolvedRecipe& recipe, uintmax_t bytes) {
   return static_cast<int64_t>(is_fine ? bytes : bytes / kBytesOfSubword);
 }
 
+// "a shorter text", beside a longer interval where it is made more often than at both ends.
+std::string remedy_beside(const std::string& other, int64_t times) {
+  return times > 2 ? "a longer interval in 'every', or " + other + ", takes less of the run's time"
+                   : other + " takes less of the run's time";
+}
+
 EvaluationCost cost_of_text(const ResolvedRecipe& recipe, const FileEvaluation& evaluation) {
   const auto context = integer_at(recipe.root(), "model.context_length");
   const auto stride = integer_at(recipe.root(), join_path(evaluation.table, "stride"));
-  const int64_t windows = context && stride ? std::max<int64_t>(1, *context / *stride) : 1;
-  return {evaluation.table, "path", windows * likely_tokens(recipe, fs::file_size(evaluation.file)),
-          false, [](int64_t) {
-            return "a longer interval in 'every', or a shorter text, takes less of the run's time";
-          }};
+  const double windows =
+      context && stride ? static_cast<double>(*context) / static_cast<double>(*stride) : 1;
+  const auto tokens = static_cast<double>(likely_tokens(recipe, fs::file_size(evaluation.file))) *
+                      std::max(1.0, windows);
+  return {evaluation.table, "path", static_cast<int64_t>(tokens), false,
+          [](int64_t, int64_t times) { return remedy_beside("a shorter text", times); }};
 }
 
-constexpr double kFewest = 10;  // examples: the result of fewer says nothing
-
 EvaluationCost cost_of_examples(const ResolvedRecipe& recipe, const FileEvaluation& evaluation) {
+  constexpr double kFewest = 10;  // the result of fewer says nothing
   uintmax_t bytes = 0;
   const std::vector<ChoiceExample> examples = evaluation.examples();
   for (const ChoiceExample& example : examples)
@@ -144,10 +150,10 @@ EvaluationCost cost_of_examples(const ResolvedRecipe& recipe, const FileEvaluati
       bytes += example.context.size() + ending.size();
   const int64_t tokens = likely_tokens(recipe, bytes);
   const std::string key = join_path(evaluation.table, "examples");
-  const auto remedy = [key, tokens, count = std::ssize(examples)](int64_t modest) {
+  const auto remedy = [key, tokens, count = std::ssize(examples)](int64_t modest, int64_t times) {
     const auto few =
         static_cast<double>(modest) / static_cast<double>(tokens) * static_cast<double>(count);
-    return few < kFewest ? std::string("a longer interval in 'every' takes less of the run's time")
+    return few < kFewest ? remedy_beside("a smaller number of 'examples'", times)
                          : key + "=" + std::to_string(static_cast<int64_t>(few)) +
                                " takes little of the run's time";
   };

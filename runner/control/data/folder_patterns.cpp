@@ -27,8 +27,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kShards = "token_shards";
 constexpr const char* kTextOfTokens = "input.txt";
-constexpr std::array<std::string_view, 5> kValidationWords = {"val", "valid", "validation", "eval",
-                                                              "evaluation"};
+// Ordinary words that end as "owtval" does.
+constexpr std::array<std::string_view, 14> kEndInVal = {
+    "approval", "arrival", "carnival", "coeval",  "festival", "interval", "medieval",
+    "naval",    "oval",    "removal",  "revival", "rival",    "survival", "retrieval"};
 constexpr size_t kMostNamed = 4;  // shards
 constexpr size_t kMostKinds = 8;
 constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
@@ -42,6 +44,14 @@ bool holds(const fs::path& file, Content wanted) try {
   return is_text == (wanted == Content::text);
 } catch (const Error&) {  // it begins like something else
   return false;
+}
+
+bool is_word_for_validation(const std::string& word) {
+  const std::string lower = lower_case(word);
+  for (const char* begin : {"valid", "valset", "evaluation"})
+    if (lower.starts_with(begin)) return true;
+  return lower == "vals" ||
+         (lower.ends_with("val") && std::ranges::find(kEndInVal, lower) == kEndInVal.end());
 }
 
 // A recipe that is written there may lie in the folder.
@@ -158,14 +168,15 @@ std::string as_pattern(const std::string& name) {
 }
 
 bool is_named_for_validation(const fs::path& shard) {
-  const std::string stem = lower_case(shard.stem().string());
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  for (auto begin = stem.begin(); begin != stem.end();) {
-    begin = std::find_if(begin, stem.end(), is_letter);
-    const auto end = std::find_if_not(begin, stem.end(), is_letter);
-    if (std::ranges::find(kValidationWords, std::string_view(begin, end)) != kValidationWords.end())
-      return true;
-    begin = end;
+  const std::string stem = shard.stem().string();
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_letter = [&](char c) { return (c >= 'a' && c <= 'z') || is_upper(c); };
+  std::string word;
+  for (size_t i = 0; i <= stem.size(); ++i) {
+    const bool goes_on = i < stem.size() && is_letter(stem[i]);
+    const bool begins_anew = goes_on && is_upper(stem[i]) && i > 0 && !is_upper(stem[i - 1]);
+    if ((!goes_on || begins_anew) && is_word_for_validation(std::exchange(word, ""))) return true;
+    if (goes_on) word += stem[i];
   }
   return false;
 }
@@ -222,8 +233,10 @@ bool has_token_shards(const fs::path& folder) {
 std::vector<std::string> folder_patterns(const fs::path& folder, const WantedFiles& wanted) {
   if (wanted.dataset == kShards) return shard_patterns(folder, wanted.split);
   if (has_token_shards(folder)) return {};  // what else lies there describes them
-  if (wanted.dataset == "text" && has_text_of_tokens(folder))
-    return {(place_of(folder) / kTextOfTokens).string()};
+  if (wanted.dataset == "text" && has_bare_tokens(folder))
+    return has_text_of_tokens(folder)
+               ? std::vector<std::string>{(place_of(folder) / kTextOfTokens).string()}
+               : std::vector<std::string>();
   const auto texts =
       wanted.dataset == "text" ? patterns_for(Content::text, folder) : std::vector<std::string>();
   return texts.empty() ? patterns_for(Content::records, folder) : texts;

@@ -30,7 +30,7 @@ bool has_text_of_tokens(const std::filesystem::path& folder);
 // Whether token shards that say so by their header lie in a folder.
 bool has_token_shards(const std::filesystem::path& folder);
 
-// Whether a word in the name of a token shard is val, valid, validation, eval or evaluation.
+// Whether a word in the name of a token shard says so: "val", "validation", "eval", "owtval".
 bool is_named_for_validation(const std::filesystem::path& shard);
 
 // Whether ** does not enter a folder: a store of runs, or what else exprun wrote, such as prepared

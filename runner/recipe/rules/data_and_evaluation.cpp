@@ -95,7 +95,7 @@ std::optional<Diagnostic> long_evaluation(const RuleInput& input, const Evaluati
                "[" + cost.table + "] takes longer than the training: it reads " + shown + ' ' +
                    pluralize(times, "time") + ", but the run trains on " +
                    with_thousands(static_cast<int64_t>(trained)),
-               cost.remedy(modest_evaluation(static_cast<int64_t>(trained), times)),
+               cost.remedy(modest_evaluation(static_cast<int64_t>(trained), times), times),
                Severity::warning);
 }
 
@@ -109,10 +109,11 @@ Diagnostics long_evaluations(const RuleInput& input, const IsNoticeable& is_noti
   for (const std::string& path : evaluations_of(input.root, "val_loss")) {
     const std::string key = join_path(path, "tokens");
     const int64_t wanted = integer_at(input.root, key).value_or(all);
-    const EvaluationCost cost{
-        path, "tokens", std::min(all, wanted), exactly || wanted < all, [&](int64_t modest) {
-          return key + "=" + std::to_string(modest) + " takes little of the run's time";
-        }};
+    const EvaluationCost cost{path, "tokens", std::min(all, wanted), exactly || wanted < all,
+                              [&](int64_t modest, int64_t) {
+                                return key + "=" + std::to_string(modest) +
+                                       " takes little of the run's time";
+                              }};
     if (auto long_one = long_evaluation(input, cost, is_noticeable))
       found.push_back(std::move(*long_one));
   }

@@ -52,7 +52,8 @@ struct EvaluationCost {
   std::string table, key;  // "evaluation.val_loss", and the key that says how much it reads
   int64_t tokens = 0;
   bool is_exact = false;
-  std::function<std::string(int64_t tokens)> remedy;  // by how many tokens would take little time
+  // By how many tokens would take little time, and how often it is made: twice at least.
+  std::function<std::string(int64_t tokens, int64_t times)> remedy;
 };
 // Whether reading so many tokens takes time that a user notices.
 using IsNoticeable = std::function<bool(double tokens)>;

@@ -78,7 +78,8 @@ TEST_CASE("evaluation files: those that take longer than the training are told")
   CHECK(
       warned("completion", "quiz", "", 100) ==
       "[evaluation.own] takes longer than the training: it reads about 40,000 tokens 11 times, but "
-      "the run trains on 12,800; a longer interval in 'every' takes less of the run's time");
+      "the run trains on 12,800; a longer interval in 'every', or a smaller number of 'examples', "
+      "takes less of the run's time");
   CHECK(
       warned("completion", "quiz", "", 1000) ==
       "[evaluation.own] takes longer than the training: it reads about 40,000 tokens 11 times, but "

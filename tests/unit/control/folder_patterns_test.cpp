@@ -139,11 +139,13 @@ TEST_CASE("folder patterns: tokens without a header are known by the names that 
 }
 
 TEST_CASE("folder patterns: the word val in a shard's name means validation") {
-  for (const char* name : {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "Eval.bin",
-                           "valid0.bin", "tiny-val.bin"})
-    CHECK(is_named_for_validation(name));
-  for (const char* name : {"train.bin", "medieval_train_000.bin", "interval.bin", "value_000.bin"})
-    CHECK_FALSE(is_named_for_validation(name));
+  for (const char* name :
+       {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "Eval.bin", "valid0.bin",
+        "tiny-val.bin", "owtval.bin", "fineWebVal.bin", "valset_0.bin", "VAL1.bin", "vals.bin"})
+    CHECK_MESSAGE(is_named_for_validation(name), name);
+  for (const char* name : {"train.bin", "medieval_train_000.bin", "interval.bin", "value_000.bin",
+                           "fineWebTrain.bin", "retrieval_0.bin"})
+    CHECK_MESSAGE(!is_named_for_validation(name), name);
 }
 
 TEST_CASE("folder patterns: of the other kind it is said which type reads them") {

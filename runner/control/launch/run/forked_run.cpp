@@ -16,6 +16,7 @@
 #include "control/launch/launch.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/trainer_program.h"
+#include "recipe/quantities.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -150,6 +151,19 @@ std::string to_json(const ForkOrigin& origin) {
                                           {"step", origin.checkpoint.step},
                                           {"recipe_hash", origin.run.recipe_hash},
                                           {"fresh_optimizer", origin.fresh_optimizer}});
+}
+
+void refuse_other_weights(const std::string& command, const ResolvedRecipe& before,
+                          const ResolvedRecipe& now, const std::string& instead) {
+  constexpr const char* kKey = "model.init_from";
+  const auto wanted = text_at(now.root(), kKey);
+  if (wanted == text_at(before.root(), kKey)) return;
+  throw Error(command +
+                  ": a fork begins with the weights of its checkpoint, so model.init_from has no "
+                  "effect; " +
+                  (instead.empty() ? "leave it as it is"
+                                   : "to train from other weights, write `" + instead + '`'),
+              ExitCode::bad_recipe);
 }
 
 void require_usable(const LaunchRequest& request, const StoreFolder& folder,

@@ -28,6 +28,12 @@ struct ForkOrigin {
 // As the store keeps it: {"run": uid, "folder", "step", "recipe_hash", "fresh_optimizer"}.
 std::string to_json(const ForkOrigin& origin);
 
+// Throws Error where a fork would record other weights in model.init_from than the recipe that it
+// follows, `before`: it begins with those of its checkpoint. `instead`: a command that trains from
+// those, or empty.
+void refuse_other_weights(const std::string& command, const ResolvedRecipe& before,
+                          const ResolvedRecipe& now, const std::string& instead = "");
+
 // Of what begins with an origin. Throws Error that lists every tensor that its text would make
 // otherwise; where it makes none, or only the optimizer's otherwise, says that nothing is left to
 // train in `steps`. Other `data` than the run's, of which `dataset_info` are the facts, are named

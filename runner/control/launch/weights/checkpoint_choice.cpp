@@ -85,7 +85,11 @@ std::string namesake_with(int64_t step, const std::string& run, const StoreFolde
 }
 
 // Why there is no checkpoint of the run's best step; empty where its recipe is not known.
-std::string why_best_is_missing(const RunFolder& run, int64_t step) {
+// `damaged`: those that are there in part, "step_00000300: model.safetensors is missing".
+std::string why_best_is_missing(const RunFolder& run, int64_t step,
+                                const std::vector<std::string>& damaged) {
+  for (const std::string& each : damaged)
+    if (each.starts_with(checkpoint_name(step) + ": ")) return ", that is intact: " + each;
   const auto recipe = recipe_of_run(run);
   if (!recipe) return "";
   if (step == 0 && !recipe->find("model.init_from")) return ": untrained weights are not saved";
@@ -132,7 +136,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
   if (complete.empty() && namesake.empty()) throw nothing_to_look_at(asker, folder, run, damaged);
   throw Error(command + ": " + run + " has no checkpoint of " +
                   (is_best ? "its best step, " : "step ") + std::to_string(step) +
-                  (is_best ? why_best_is_missing(run_folder, step) : "") + "; it " +
+                  (is_best ? why_best_is_missing(run_folder, step, damaged) : "") + "; it " +
                   has_those(complete) + namesake,
               is_best ? ExitCode::failed : ExitCode::bad_recipe);
 }
@@ -154,12 +158,25 @@ std::optional<int64_t> best_before_newest(const RunFolder& run) {
   return is_kept ? best : std::nullopt;
 }
 
+CheckpointChoice choice_of_best(const RunFolder& run) {
+  const auto complete = complete_checkpoints(run);
+  const auto best =
+      complete.empty() ? std::nullopt : checkpoint_facts(complete.front().path).best_step;
+  if (!best || *best == complete.front().step) return {};
+  if (path_exists(run.checkpoints() / checkpoint_name(*best))) return {Kind::best, *best};
+  log_warning("the best checkpoint of " + run.path.filename().string() + ", of step " +
+              std::to_string(*best) + ", is not there any more; taking the newest, of step " +
+              std::to_string(complete.front().step));
+  return {};
+}
+
 CheckpointChoice choice_without_step(const std::string& reference, const RunFolder& run) {
-  const auto best = reference == "@best" ? best_before_newest(run) : std::nullopt;
-  if (!best) return {};
-  log_info("taking its best checkpoint, of step " + std::to_string(*best) +
-           " (--step last takes the newest)");
-  return {Kind::best};
+  if (reference != "@best") return {};
+  const CheckpointChoice choice = choice_of_best(run);
+  if (choice.kind == Kind::best)
+    log_info("taking its best checkpoint, of step " + std::to_string(choice.step) +
+             " (--step last takes the newest)");
+  return choice;
 }
 
 CheckpointChoice checkpoint_choice(const std::string& command, const std::string& word) {

@@ -59,7 +59,12 @@ HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& r
 // The step of the best one that a run has kept where it is not the newest.
 std::optional<int64_t> best_before_newest(const RunFolder& run);
 
-// Without --step: of a run that is named by "@best" the best one that it has kept, which is said.
+// Of a run that is named by "@best": the best one, or the newest where that is it, or where the
+// best is not there any more, of which it warns. One that is there in part is chosen, to be
+// refused.
+CheckpointChoice choice_of_best(const RunFolder& run);
+
+// Without --step: that of a run that is named by "@best", which is said.
 CheckpointChoice choice_without_step(const std::string& reference, const RunFolder& run);
 
 // The newest intact one with finite weights, from which a further attempt goes on; nothing where

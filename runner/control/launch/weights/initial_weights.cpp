@@ -135,15 +135,31 @@ std::map<std::string, std::string> meant_before(const std::vector<const Resolved
   return paths;
 }
 
-std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreFolder& folder) {
+// That of the run with this folder which the words mean. Throws Error where it is damaged.
+HeldCheckpoint checkpoint_of(const std::string& run, const std::string& words,
+                             const StoreFolder& folder) {
+  const auto choice = words == kBest ? choice_of_best(folder.run(run)) : CheckpointChoice();
+  return chosen_checkpoint(folder, run, choice, {"init_from"});
+}
+
+std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreFolder& folder) try {
   const std::string run = run_meant(words, folder, /*aloud=*/true);
   if (run.empty() || complete_checkpoints(folder.run(run)).empty()) return std::nullopt;
-  const bool is_best = words == kBest && best_before_newest(folder.run(run));
-  const CheckpointChoice choice{is_best ? CheckpointChoice::Kind::best
-                                        : CheckpointChoice::Kind::last};
-  HeldCheckpoint held = chosen_checkpoint(folder, run, choice, {"init_from"});
+  HeldCheckpoint held = checkpoint_of(run, words, folder);
   const fs::path name = held.folder.path.filename();
   return HeldWeights{(folder.shown / run / "checkpoints" / name).string(), std::move(held.reading)};
+} catch (const Error&) {  // initial_weights_problems() tells it, at its place
+  return std::nullopt;
+}
+
+// What is wrong with the checkpoint that init_from means.
+Diagnostics damage_of(const std::string& run, const Value& from, const StoreFolder& folder) try {
+  checkpoint_of(run, *from.as<std::string>(), folder);
+  return {};
+} catch (const Error& error) {
+  std::string message = error.what();
+  message.erase(0, message.find(": ") + 2);
+  return {{from.where, std::move(message)}};
 }
 
 }  // namespace
@@ -217,7 +233,7 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
   if (!are_weights(*words))
     if (const std::string run = run_meant(*words, folder);
         !run.empty() && !complete_checkpoints(folder.run(run)).empty())
-      return {};
+      return damage_of(run, *from, folder);
   if (!path_exists(path))
     return {lack(from->where, "'" + path.string() + "' does not exist", help_for(*words, folder))};
   if (folder_exists(path / "checkpoints"))

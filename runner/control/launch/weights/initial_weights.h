@@ -26,8 +26,8 @@ struct HeldRecipe {
 // The recipe with the run of the store that init_from means, as other commands do (its name, its
 // folder, @last, @best), replaced by the path of a checkpoint: of @best the best one, of any other
 // run the newest; the one of before where the same recipe has begun a run already, unless a run is
-// to begin `anew`. What is a path already, or no run, stays. Throws Error where the best one is
-// damaged, or every one.
+// to begin `anew`. What is a path already, or no run, stays, and so do the words of one that is
+// damaged.
 HeldRecipe with_checkpoint_of_run(RecipeText text, const StoreFolder& folder, bool anew = false);
 
 // The same for recipes that begin together, as the trials of a sweep.
@@ -56,8 +56,8 @@ std::optional<FileLock> hold_initial_weights(const ResolvedRecipe& recipe);
 // Whether init_from may mean a run, which only its store can tell.
 bool may_begin_with_run(const ResolvedRecipe& recipe);
 
-// An error at init_from where nothing lies there, or a run's folder does, whose help has
-// the path of its newest checkpoint. For recipes whose [model] is sound.
+// An error at init_from where nothing lies there, a damaged checkpoint does, or a run's folder,
+// whose help has the path of its newest checkpoint. For recipes whose [model] is sound.
 Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFolder& folder);
 
 }  // namespace exprun

@@ -1,10 +1,9 @@
 #include "control/report/export/generation_config.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
-#include "recipe/key_path.h"
-#include "recipe/quantities.h"
 #include "recipe/rules/rules.h"
 #include "recipe/toml/write.h"
 #include "text/example_template.h"
@@ -39,19 +38,16 @@ void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
 }
 
 void add_sampling(ordered_json& generation, const ResolvedRecipe& recipe) {
-  for (const std::string& table : evaluation_tables(recipe.root())) {
-    if (text_at(recipe.root(), join_path(table, "type")) != "sample") continue;
-    for (const char* name : {"temperature", "top_k", "top_p"}) {
-      const std::string path = join_path(table, name);
-      if (is_written(recipe.root(), path))
-        generation[name] = ordered_json::parse(toml_text(*recipe.find(path)));
-    }
-    if (!generation.contains("temperature")) return;
-    generation["do_sample"] = generation["temperature"] != 0;
-    if (generation["do_sample"]) return;
-    for (const char* name : {"temperature", "top_k", "top_p"}) generation.erase(name);
+  const std::array<std::string, 3> names = {"temperature", "top_k", "top_p"};
+  const auto path = [](const std::string& name) { return "evaluation.sample." + name; };
+  if (std::ranges::none_of(names,
+                           [&](const auto& name) { return is_written(recipe.root(), path(name)); }))
     return;
-  }
+  for (const std::string& name : names)
+    generation[name] = ordered_json::parse(toml_text(*recipe.find(path(name))));
+  generation["do_sample"] = generation["temperature"] != 0;
+  if (generation["do_sample"]) return;
+  for (const std::string& name : names) generation.erase(name);  // a temperature of 0 is none there
 }
 
 }  // namespace exprun

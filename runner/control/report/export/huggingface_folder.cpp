@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "control/report/export/generation_config.h"
 #include "huggingface/tokenizer_settings.h"
+#include "recipe/editable_toml.h"
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 #include "text/bpe/bpe_vocabulary.h"
@@ -344,7 +345,8 @@ std::vector<std::string> write_huggingface_files(const ExportedModel& model,
     add_sampling(files.generation_config, model.recipe);
     write_json(folder / "generation_config.json", files.generation_config);
   }
-  write_file(folder / kExportedRecipe, model.recipe.to_toml());
+  write_file(folder / kExportedRecipe,
+             editable_toml(model.recipe.to_toml(), derived_values(model.recipe)));
   write_file(folder / "README.md", model_card(model, !of.empty()));
   if (of.empty())
     warnings.emplace_back(
