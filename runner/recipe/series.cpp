@@ -79,6 +79,10 @@ std::optional<bool> larger_is_better(std::string_view series) {
   return std::nullopt;
 }
 
+bool is_independent_of_training_data(std::string_view series) {
+  return larger_is_better(series) == true || series.ends_with("/bits_per_byte");
+}
+
 std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& root) {
   constexpr const char *kMetric = "run.best_metric", *kStops = "run.early_stop";
   const Schema& known = schemas.find("run")->at("properties").at(last_part(kMetric));

@@ -37,6 +37,10 @@ bool is_recorded_always(const SchemaSet& schemas, const std::string& name);
 // Of an accuracy or a speed, and not of a loss, a perplexity or an error; nothing for other names.
 std::optional<bool> larger_is_better(std::string_view series);
 
+// Whether runs on different data can be compared by it: an accuracy or the bits per byte of a text,
+// which have a file of their own and do not depend on the tokenizer.
+bool is_independent_of_training_data(std::string_view series);
+
 // The key of a completed recipe that asks for its best metric: run.best_metric of another value
 // than the default, or run.early_stop, which watches it. Empty where none does: the default,
 // written or not, means nothing where nothing is measured.

@@ -141,6 +141,13 @@ class Show(ExprunTest):
         self.assertEqual((toml.pop("version"), recipe["optimizer"].pop("groups")), (1, {}))  # TOML leaves {} out
         self.assertEqual(recipe, toml)
 
+    def test_a_recipe_with_another_rule_of_validation_is_shown_as_one_that_runs(self):
+        self.write("held.txt", (self.folder / "text.txt").read_text())
+        for rule in "validation=held.txt", "validation_tokens=100", "validation_every=2":
+            self.write("shown.toml", self.exprun("show", "tiny.toml", rule, "dataset.separator=7").out)
+            self.assertIn("shown.toml: no mistakes\n", self.exprun("check", "shown.toml").out)
+            self.assertIn("finished at step 2/2", self.exprun("shown.toml", "steps=2", "seed=2").err)
+
     def test_origins_name_file_and_line(self):
         self.write("child.toml", 'extends = "tiny.toml"\n[run]\nseed = 5\n')
         words = ("show", "child.toml", "lr=0.5", "--origin")

@@ -210,6 +210,12 @@ class Report(ExprunTest):
         self.assertEqual(self.exprun("report").err, "exprun: warning: these runs were trained on 2 different datasets, so their "
                                                     "losses may not be comparable\n")
         self.assertEqual(self.exprun("report", "--csv").err, "")
+        whole = ("steps=2", "+evaluation.whole={type='perplexity',path='text.txt'}", "run.best_metric=whole/bits_per_byte")
+        for tokenizer in "char", "byte":
+            self.exprun("tiny.toml", *whole, f"tokenizer={tokenizer}")
+        for metric, warns in ("whole/bits_per_byte", False), ("whole/loss", True), ("whole/bits_per_byte,val/loss", True):
+            said = self.exprun("report", "--where", "has(whole/bits_per_byte)", "--metric", metric).err
+            self.assertEqual("2 different datasets" in said, warns, metric)
 
     def test_a_sweep_over_seeds_is_a_row_for_each_setting(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,1e-2", "seed=range(1,4)", "steps=6")

@@ -193,6 +193,11 @@ class Sample(ExprunTest):
         (self.folder / "prompts.txt").write_bytes(b"7\n7 \xff\n")
         self.assertTrue(self.exprun("sample", "tiny", "--prompts", "prompts.txt", code=2).err.startswith("prompts.txt:2:1: error: "))
 
+    def test_a_setting_may_be_written_with_its_table(self):
+        short, whole = (self.exprun("sample", "@last", "--prompt=7", f"{table}tokens=5", f"{table}seed=3").out
+                        for table in ("", "evaluation.sample."))
+        self.assertEqual(short, whole)
+
     def test_what_is_no_setting_is_told_what_it_may_be(self):
         self.assertIn("'ROMEO:' is not key=value; for a prompt, write --prompt ROMEO:\n",
                       self.exprun("sample", "@last", "ROMEO:", code=2).err)

@@ -1,4 +1,5 @@
 """Every shipped recipe passes `exprun check`; every small one runs, learns and ends finished."""
+import json
 import unittest
 
 from small_recipes import SMALL, run_small
@@ -29,6 +30,14 @@ class ShippedRecipes(ExprunTest):
         for recipe in [*RECIPES, *SMALL]:
             with self.subTest(recipe=recipe.stem):
                 self.assertIn("no mistakes", self.exprun("check", recipe).out)
+
+    def test_what_is_shown_of_every_recipe_is_the_same_recipe(self):
+        for recipe in [*RECIPES, *SMALL]:
+            with self.subTest(recipe=recipe.stem):
+                (self.folder / "shown.toml").write_text(self.exprun("show", recipe).out)
+                self.assertIn("no mistakes", self.exprun("check", "shown.toml").out)
+                hashes = {json.loads(self.exprun("show", shown, "--json").out)["hash"] for shown in (recipe, "shown.toml")}
+                self.assertEqual(len(hashes), 1)
 
     def test_every_recipe_has_a_small_twin(self):
         large = [path.stem for path in RECIPES if path.stem != "lr_sweep"]  # on the quickstart's data, which is small

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "control/command/stored/recorded_criterion.h"
 #include "control/report/compare/run_groups.h"
+#include "recipe/series.h"
 #include "recipe/sweep/sweep_space.h"
 
 namespace exprun {
@@ -230,6 +231,10 @@ void keep_top(std::vector<size_t>& order, const AskedReport& asked) {
 
 std::string warning_of_data(const std::vector<ReportedRun>& runs, const Rows& rows,
                             const std::vector<size_t>& order) {
+  const auto is_safe = [](const ComparedColumn& column) {
+    return !column.is_metric() || is_independent_of_training_data(column.series);
+  };
+  if (first_metric(rows.columns) && std::ranges::all_of(rows.columns, is_safe)) return "";
   std::vector<RunRow> with_losses;
   const auto add = [&](const ReportedRun& reported) {
     if (reported.val_loss || reported.train_loss) with_losses.push_back(reported.run);

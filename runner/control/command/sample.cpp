@@ -239,6 +239,14 @@ bool is_bare(const std::string& word) {
 }
 
 // Text without --prompt, which a shell may have split into words.
+// "seed=1" of "evaluation.sample.seed=1".
+std::string without_table(std::string setting) {
+  const size_t sign = sign_of(setting).size();
+  if (setting.compare(sign, kSamplePrefix.size(), kSamplePrefix) == 0)
+    setting.erase(sign, kSamplePrefix.size());
+  return setting;
+}
+
 void refuse_bare_prompt(const Words& settings) {
   const auto first = std::find_if(settings.begin(), settings.end(), is_bare);
   if (first == settings.end() ||
@@ -319,6 +327,7 @@ int run_sample(const Words& words, const Globals& globals) {
       .example("exprun sample models/gpt2", "the weights of a HuggingFace folder");
   if (!arguments.parse(words)) return 0;
   refuse_bare_prompt(settings);
+  for (std::string& setting : settings) setting = without_table(std::move(setting));
   require_overrides(settings, "sample", kSampleTable);
   WeightsArgument weights("sample", word, step, tokenizer, globals);
   Words changes;

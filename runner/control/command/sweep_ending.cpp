@@ -153,8 +153,7 @@ void say_how_it_ended(const Store& store, const StoreFolder& folder, const Sweep
     say_why_none_is_best(sweep);
     return;
   }
-  if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
-    log_warning(warning);
+  if (const std::string warning = data_warning(sweep); !warning.empty()) log_warning(warning);
   log_info(best_text(sweep, *best));
   const Trial& trial = plan.trials[static_cast<size_t>(best->trial->row.trial) - 1];
   log_info(

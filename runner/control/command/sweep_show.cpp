@@ -136,8 +136,7 @@ void print_summary(const StoredSweep& sweep, const StoreFolder& folder) {
   if (const auto best = sweep.best_point()) text += best_text(sweep, *best) + '\n';
   text += variance_text(sweep.finished_points());
   print(text + way_back(sweep, folder));
-  if (const std::string warning = different_data(sweep.finished_runs()); !warning.empty())
-    log_warning(warning);
+  if (const std::string warning = data_warning(sweep); !warning.empty()) log_warning(warning);
   if (sweep.means().size() < 2) return;
   print("\nmean ± standard deviation over seeds, best first:\n");
   print_plain(means_table(sweep), "--json has them");

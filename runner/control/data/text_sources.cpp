@@ -15,6 +15,7 @@
 #include "control/data/byte_progress.h"
 #include "control/data/read/document_chunks.h"
 #include "control/data/sources.h"
+#include "recipe/schema/schema.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"
 #include "text/example_template.h"
@@ -25,8 +26,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Checks that at most one rule of validation is there, and makes the default give way.
-void choose_rule(const Section& dataset, bool fraction_written, TextOptions& options) {
+double usual_fraction(const std::string& type) {
+  const Schema& keys = SchemaSet::embedded().find("dataset", type)->at("properties");
+  return keys.at("validation_fraction").at("default").get<double>();
+}
+
+// Checks that at most one rule of validation is there, and makes the default give way, which a
+// recipe may write as `exprun show` does.
+void choose_rule(const Section& dataset, TextOptions& options) {
   std::string rule;
   const auto take = [&](const char* key, bool there) {
     if (!there) return;
@@ -40,7 +47,8 @@ void choose_rule(const Section& dataset, bool fraction_written, TextOptions& opt
   take("validation", dataset.has("validation"));
   take("validation_tokens", options.validation_tokens > 0);
   take("validation_every", options.validation_every > 0);
-  take("validation_fraction", fraction_written && options.validation_fraction > 0);
+  const double fraction = options.validation_fraction;
+  take("validation_fraction", fraction > 0 && fraction != usual_fraction(dataset.type()));
   if (!rule.empty() && rule != "validation_fraction") options.validation_fraction = 0;
 }
 
@@ -202,7 +210,7 @@ std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
          (example_template.empty() ? kRecordMethod : kExampleMethod);
 }
 
-TextOptions text_options(const Section& dataset, bool fraction_written) {
+TextOptions text_options(const Section& dataset) {
   TextOptions options;
   options.format = dataset.get<std::string>("format");
   options.tokenizer = dataset.get<std::string>("tokenizer");
@@ -213,7 +221,7 @@ TextOptions text_options(const Section& dataset, bool fraction_written) {
   if (dataset.type() == "instruction") {
     options.example_template = dataset.get<std::string>("template");
     options.end_of_text = "auto";
-    choose_rule(dataset, fraction_written, options);
+    choose_rule(dataset, options);
     return options;
   }
   options.text_template = dataset.get<std::string>("template");
@@ -224,7 +232,7 @@ TextOptions text_options(const Section& dataset, bool fraction_written) {
   options.validation_tokens = dataset.get<int64_t>("validation_tokens");
   options.block_tokens = dataset.get<int64_t>("block_tokens");
   options.block_documents = dataset.get<int64_t>("block_documents");
-  choose_rule(dataset, fraction_written, options);
+  choose_rule(dataset, options);
   return options;
 }
 

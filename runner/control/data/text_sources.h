@@ -39,8 +39,8 @@ struct TextOptions {
 };
 
 // One rule of validation, which leaves out the default of validation_fraction. Throws RecipeError
-// where two are written.
-TextOptions text_options(const Section& dataset, bool fraction_written);
+// for two.
+TextOptions text_options(const Section& dataset);
 
 // The files that [dataset] names, training first. Throws one RecipeError for all
 // that is missing.

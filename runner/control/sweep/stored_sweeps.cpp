@@ -7,6 +7,8 @@
 #include "base/json_text.h"
 #include "base/strings.h"
 #include "control/launch/run/observed_run.h"
+#include "control/report/runs_table.h"
+#include "recipe/series.h"
 
 namespace exprun {
 namespace {
@@ -141,6 +143,11 @@ std::string best_text(const StoredSweep& sweep, const BestPoint& best) {
   const int64_t step = best.trial->score->step;
   return text + four_digits(best.trial->score->value) + " at step " + std::to_string(step) + " (" +
          best.trial->run->folder + ")" + (step == 0 ? ", which is before any training" : "");
+}
+
+std::string data_warning(const StoredSweep& sweep) {
+  return is_independent_of_training_data(sweep.plan.metric) ? ""
+                                                            : different_data(sweep.finished_runs());
 }
 
 SweepPlan recorded_plan(const SweepRow& row) {

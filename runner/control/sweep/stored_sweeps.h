@@ -56,6 +56,9 @@ std::string counts_text(const StoredSweep& sweep);  // and ", 2 removed"
 // vary
 std::string best_text(const StoredSweep& sweep, const BestPoint& best);
 
+// That its trials were trained on different data, which makes its metric hard to compare; or empty.
+std::string data_warning(const StoredSweep& sweep);
+
 // By what the trials of a sweep are compared; without the trials.
 SweepPlan recorded_plan(const SweepRow& row);
 

@@ -49,7 +49,7 @@ struct OwnData {
   FileHashes leave_uncommitted() const {
     const ResolvedRecipe recipe = recipe_with(file, rule);
     const Section dataset = recipe.section("dataset");
-    const TextOptions options = text_options(dataset, true);
+    const TextOptions options = text_options(dataset);
     const auto sources = raw_sources(*recipe.find("dataset")->as<Table>(), "");
     const InputFiles inputs(sources, {}, options.identity(sources));
     const auto tokenizer = make_byte_tokenizer();

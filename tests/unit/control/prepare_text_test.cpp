@@ -120,7 +120,7 @@ TEST_CASE("prepare: only data with a token before every text are known by anothe
     const std::string keys = keys_of_tokenizer(folder, first);
     const auto recipe = recipe_with(file, keys);
     const auto* table = recipe.find("dataset")->as<Table>();
-    const auto options = text_options(recipe.section("dataset"), false);
+    const auto options = text_options(recipe.section("dataset"));
     const auto sources = raw_sources(*table, "");
     const InputFiles inputs(sources, {fs::path(options.vocabulary)}, options.identity(sources));
     return prepare(file, folder.path() / "data", keys).fingerprint == inputs.fingerprint();
@@ -449,7 +449,7 @@ TEST_CASE("prepare: the same bytes are other data where their name says another 
 TEST_CASE("prepare: texts are known by what they always were, records by how they become texts") {
   const auto identity = [](const char* name, const char* format) {
     const ResolvedRecipe recipe = recipe_with(name, std::string("format = \"") + format + "\"\n");
-    return text_options(recipe.section("dataset"), false).identity({{{name, {}, false}}});
+    return text_options(recipe.section("dataset")).identity({{{name, {}, false}}});
   };
   const auto known = [](const std::string& format) {
     return R"(text 4 {"block_documents":0,"block_tokens":0,"end_of_text":"auto","fallback_template":)"
@@ -468,7 +468,7 @@ TEST_CASE("prepare: the version of Unicode is part of data whose words PCRE2 fin
   const auto identity = [](const std::string& tokenizer) {
     const ResolvedRecipe recipe = recipe_with(
         "a.txt", "tokenizer = \"" + tokenizer + "\"\nvocabulary = \"tokenizer.json\"\n");
-    return text_options(recipe.section("dataset"), false).identity({{{"a.txt", {}, false}}});
+    return text_options(recipe.section("dataset")).identity({{{"a.txt", {}, false}}});
   };
   REQUIRE(unicode_version().size() >= 5);  // 9.0.0
   CHECK(identity("huggingface").ends_with(" Unicode " + unicode_version()));
@@ -485,8 +485,7 @@ TEST_CASE("prepare: what was begun in chunks of another size is begun anew") {
     options.folder = folder.path() / "mine";
     const ResolvedRecipe recipe = recipe_with(file, rule);
     const auto sources = raw_sources(*recipe.find("dataset")->as<Table>(), "");
-    const InputFiles inputs(sources, {},
-                            text_options(recipe.section("dataset"), true).identity(sources));
+    const InputFiles inputs(sources, {}, text_options(recipe.section("dataset")).identity(sources));
     const nlohmann::json split = {{"shards", 0}, {"open", 0}};
     const auto none = nlohmann::json::array();
     const nlohmann::json one_chunk = {{"key", inputs.key()},

@@ -171,6 +171,7 @@ Forecast forecast(const Store* store, const StoreFolder& folder, const SweepPlan
     const auto& speed = speeds->of(trial.resolved);
     if (!speed) continue;
     next.seconds = seconds_at(*speed, *next.left);
+    result.counts_all &= speed->other_seconds.has_value();
     // With fewer threads than that run had, it takes longer.
     if (const auto kept = kept_threads(folder.run(speed->run)))
       next.room = room_for(trial, machine, kept->threads);
@@ -204,7 +205,8 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast) {
     text += only_finished ? ", all finished" : ", none to run" + others;
   else if (to_run < trials)
     text += ", " + with_thousands(to_run) + " of them still to run" + others;
-  if (to_run > 0 && forecast.seconds) text += ", " + about(*forecast.seconds);
+  if (to_run > 0 && forecast.seconds)
+    text += ", " + about(*forecast.seconds) + (forecast.counts_all ? "" : " of training");
   if (to_run > 1 && forecast.seconds)
     text += forecast.jobs == 1 ? " if run one after another"
                                : " if run " + std::to_string(forecast.jobs) + " at a time";

@@ -25,6 +25,7 @@ struct Forecast {
   // there is no such run at all. As many trials as there are cores for their ranks and threads, or
   // GPUs for their ranks, are taken to be as fast as one alone.
   std::optional<double> seconds;
+  bool counts_all = true;  // also evaluations and checkpoints, of each trial whose speed is known
 };
 
 // Without a store no trial has begun.
