@@ -284,6 +284,11 @@ class Schema(ExprunTest):
         self.assertIn("\n  temperature ", self.exprun("schema", "evaluation.mine.temperature").out)
         self.exprun("schema", "evaluation.val_loss.prompt", code=2)
 
+    def test_a_value_is_told_from_a_key(self):
+        for value, key in ("swiglu", "model.activation"), ("rotary", "model.position.type"):
+            self.assertEqual(self.exprun("schema", value, code=2).err,
+                             f"exprun: error: schema: '{value}' is a value of '{key}'; exprun schema {key} explains it\n")
+
     def test_every_key_of_every_schema_is_explained(self):
         for file in sorted((ROOT / "schemas").rglob("*.schema.json")):
             name = str(file.relative_to(ROOT / "schemas")).removesuffix(".schema.json")

@@ -1,6 +1,7 @@
 // exprun schema [TABLE|KIND/TYPE|KEY] [--json]
 #include "recipe/schema/schema.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
@@ -9,6 +10,7 @@
 #include "control/command/line/arguments.h"
 #include "control/report/schema_text.h"
 #include "control/report/standard_output.h"
+#include "recipe/key_path.h"
 #include "recipe/schema/key_synonyms.h"
 
 namespace exprun {
@@ -21,10 +23,31 @@ std::optional<std::string> name_of_type(const SchemaSet& schemas, const std::str
   return std::nullopt;
 }
 
+// The whole path of the key that has this word among its values.
+std::optional<std::string> key_with_value(const SchemaSet& schemas, const std::string& word) {
+  for (const std::string& name : explained_names(schemas)) {
+    if (name.find('.') == name.npos) continue;
+    for (const Schema& known : keys_named_json(schemas, name)) {
+      const Schema keys = known.at("schema").value("properties", Schema::object());
+      for (const auto& [key, schema] : keys.items()) {
+        const Schema values = schema.value("enum", Schema::array());
+        if (std::ranges::find(values, Schema(word)) != values.end())
+          return last_part(name) == key ? name : join_path(name, key);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
   const KeySynonym* synonym = key_synonym(name);
   auto near = name_of_type(schemas, name);
   if (!near && synonym && *synonym->path) near = synonym->path;
+  const auto key = near ? std::nullopt : key_with_value(schemas, name);
+  if (key)
+    throw Error("schema: '" + name + "' is a value of '" + *key + "'; exprun schema " + *key +
+                    " explains it",
+                ExitCode::bad_recipe);
   if (!near) near = nearest(name, explained_names(schemas));
   throw Error("schema: there is no table, type or key '" + name + "'" +
                   (near ? "; did you mean '" + *near + "'?" : "; exprun schema lists them"),
