@@ -10,9 +10,15 @@ from fetching import ADDRESS, ALPACA, FetchTest, small_shard
 from support import BUILD, TIMEOUT, fixture
 
 VOCABULARY_HASH = "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
-ELSEWHERE = "set EXPRUN_MIRROR to the address of a mirror, or put the file in its place yourself"
 CHANGED = "if the file has changed at its source and you trust it, --no-checksum takes it as it is"
 ONE = ("gpt2_tokenizer", "--parallel", "1")  # two files with size and SHA-256, one after the other
+
+
+def elsewhere(file):
+    return f"set EXPRUN_MIRROR to the address of a mirror, or put the file at 'data/{file}' yourself"
+
+
+ELSEWHERE = elsewhere("alpaca_data.json")
 
 
 class Fetch(FetchTest):
@@ -47,7 +53,8 @@ class Fetch(FetchTest):
         _, whole = self.vocabulary()
         self.server.faults = [("drop", 100_000)]
         said = self.fetch(*ONE, "--retries", "0", code=1).stderr
-        self.assertIn(" bytes remaining to read, after one attempt; run the command again to continue, or " + ELSEWHERE + "\n", said)
+        self.assertIn(" bytes remaining to read, after one attempt; run the command again to continue, or " + elsewhere("gpt2_tokenizer/vocab.bpe") + "\n",
+                      said)
         self.fetch(*ONE)
         self.assertEqual((self.folder / "data/gpt2_tokenizer/vocab.bpe").read_bytes(), whole)
         self.assertEqual(self.ranges(), [None, "bytes=100000-", None])
@@ -167,7 +174,7 @@ class Fetch(FetchTest):
         self.assertEqual(self.fetch(*words, code=1).stderr, where + f"has 1030 bytes instead of 200001024, twice; {CHANGED}\n")
         self.server.files[path] = small_shard()[:-1]
         self.assertEqual(self.fetch(*words, "--no-checksum", code=1).stderr,
-                         where + f"is not a whole token shard, twice; {ELSEWHERE}\n")
+                         where + f"is not a whole token shard, twice; {elsewhere('fineweb10b/fineweb_val_000000.bin')}\n")
 
     def test_of_two_at_once_one_fetches(self):
         self.server.faults = ["held"]

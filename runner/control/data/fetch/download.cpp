@@ -291,7 +291,7 @@ class Fetch {
         start_over();
         return attempt();
       }
-      if (!problem.empty() && request.is_final()) throw error(problem + "; " + kElsewhere);
+      if (!problem.empty() && request.is_final()) throw error(problem + "; " + elsewhere());
       if (!problem.empty() && !can_continue()) start_over();
       if (!problem.empty()) return problem;
     }
@@ -305,7 +305,7 @@ class Fetch {
     start_over();
     if (again)
       throw error(problem + ", twice; " +
-                  (difference.empty() ? kElsewhere
+                  (difference.empty() ? elsewhere()
                                       : "if the file has changed at its source and you trust it, "
                                         "--no-checksum takes it as it is"));
     return problem;
@@ -324,7 +324,7 @@ class Fetch {
     if (failures_ > options_.retries)
       throw error(problem + ", after " + pluralize(attempts_, "attempt") +
                   "; run the command again" + (part_.size() > 0 ? " to continue" : "") + ", or " +
-                  kElsewhere);
+                  elsewhere());
     log(LogLevel::debug, "again: " + wanted_.address + ": " + problem);
   }
 
@@ -332,8 +332,10 @@ class Fetch {
     return Error("data fetch: '" + wanted_.address + "': " + problem);
   }
 
-  static constexpr const char* kElsewhere =
-      "set EXPRUN_MIRROR to the address of a mirror, or put the file in its place yourself";
+  std::string elsewhere() const {
+    return "set EXPRUN_MIRROR to the address of a mirror, or put the file at '" +
+           wanted_.file.string() + "' yourself";
+  }
 
   const Download& wanted_;
   const DownloadOptions& options_;
