@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/json_text.h"
 #include "base/suggest.h"
 #include "recipe/schema/number_advice.h"
@@ -66,9 +67,12 @@ bool has_read(const Reading& reading, const FileIdentity& file) {
   return std::find(reading.read.begin(), reading.read.end(), file) != reading.read.end();
 }
 
-// The recipe beside a misspelt one; not one that would extend itself.
+// The one of this name in a folder of recipes, or the recipe beside a misspelt one; not one that
+// would extend itself.
 std::string suggest_file(const Reading& reading, const fs::path& file) {
-  const fs::path folder = file.parent_path();
+  const fs::path folder = file.parent_path(), below = folder / "recipes" / file.filename();
+  if (reading.extended_from.empty() && file_exists(below))
+    return "did you mean '" + shown(below) + "'?";
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error))

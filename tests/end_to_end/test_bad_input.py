@@ -46,6 +46,10 @@ class BadInput(ExprunTest):
 class BadRecipe(BadInput):
     def test_a_missing_file(self):
         self.assert_refused(["missing.toml"], 2, "missing.toml: error: no such file\n")
+        (self.folder / "recipes").mkdir()
+        self.write("recipes/missing.toml", "")
+        self.assert_refused(["missing.toml"], 2, "missing.toml: error: no such file\n    did you mean 'recipes/missing.toml'?\n")
+        self.assertIn("; did you mean 'recipes/missing.toml'?\n", self.exprun("missing", code=2).err)
 
     def test_a_recipe_without_a_name(self):
         for command, name in (("check", "RECIPE"), ("new", "NAME"), ("show", "RECIPE|RUN")):

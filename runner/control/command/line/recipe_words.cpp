@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/diagnostic.h"
+#include "base/files/file.h"
 #include "base/period.h"
 #include "base/strings.h"
 #include "base/suggest.h"
@@ -111,6 +112,8 @@ std::string meant_recipe(const std::string& word) {
   std::vector<std::string> files;
   std::error_code ignored;
   const fs::path folder = fs::path(word).parent_path();
+  const fs::path below = fs::path("recipes") / (word + ".toml");
+  if (file_exists(below)) return "; did you mean '" + below.string() + "'?";
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored))
     if (entry.path().extension() == ".toml")
       files.push_back((folder / entry.path().filename()).string());
