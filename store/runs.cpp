@@ -236,16 +236,26 @@ std::vector<std::string> Store::parameter_paths() const {
   });
 }
 
-std::map<std::string, std::set<int64_t>> Store::changed_parameters(
-    const std::vector<int64_t>& runs) const {
+std::vector<std::string> Store::changed_parameter_paths(const std::vector<int64_t>& runs) const {
   return connection_->guarded("read", [&] {
-    std::map<std::string, std::set<int64_t>> changed;
+    return Query(*connection_,
+                 "SELECT path FROM parameter_key AS k WHERE EXISTS "
+                 "(SELECT 1 FROM parameter AS p WHERE p.key = k.id AND p.changed = 1 "
+                 "AND p.run IN (SELECT value FROM json_each(?))) ORDER BY path",
+                 json_array(runs))
+        .texts();
+  });
+}
+
+std::set<int64_t> Store::runs_that_changed(const std::string& path) const {
+  return connection_->guarded("read", [&] {
+    std::set<int64_t> runs;
     Query query(*connection_,
-                "SELECT k.path, p.run FROM parameter_key AS k CROSS JOIN parameter AS p ON p.key = "
-                "k.id WHERE p.changed = 1 AND p.run IN (SELECT value FROM json_each(?))",
-                json_array(runs));
-    while (query.step()) changed[query.text(0)].insert(query.integer(1));
-    return changed;
+                "SELECT run FROM parameter WHERE changed = 1 AND key = (SELECT id FROM "
+                "parameter_key WHERE path = ?)",
+                path);
+    while (query.step()) runs.insert(runs.end(), query.integer(0));
+    return runs;
   });
 }
 

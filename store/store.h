@@ -90,10 +90,10 @@ class Store {
   // The TOML text of one parameter of every run that has it, and all paths that any run has had.
   std::map<int64_t, std::string> parameter_by_run(const std::string& path) const;
   std::vector<std::string> parameter_paths() const;
-  // Those that one of these runs has changed, that tell runs apart and are not at their default:
-  // which of the runs, by path.
-  std::map<std::string, std::set<int64_t>> changed_parameters(
-      const std::vector<int64_t>& runs) const;
+  // Those that one of these runs has changed: that tell runs apart and are not at their default.
+  std::vector<std::string> changed_parameter_paths(const std::vector<int64_t>& runs) const;
+  // All runs that have changed one.
+  std::set<int64_t> runs_that_changed(const std::string& path) const;
   std::vector<AttemptRow> attempts(int64_t run) const;
   // "environment" (JSON), "libraries" (JSON) or "diff" of an attempt; "recipe", "resolved" and
   // "recipe_hash" of the last one that ran a recipe before it was changed. Empty when it has none.

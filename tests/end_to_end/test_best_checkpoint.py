@@ -79,10 +79,25 @@ class BestCheckpoint(ExprunTest):
                       self.exprun("tiny.toml", "steps=3", "name=warm", "init_from=@best", code=2).err)
         self.exprun("eval", "@best", code=1)
         shutil.rmtree(best / f"checkpoints/step_{step:08}")
-        taken = (f"exprun: warning: the best checkpoint of {best.name}, of step {step}, is not there any more; taking the newest, of step "
-                 "60\n")
+        taken = f"exprun: warning: {best.name} has no checkpoint of its best step, {step}, any more; taking the newest, of step 60\n"
         for words in ("tiny.toml", "steps=3", "name=warm", "init_from=@best"), ("sample", "@best", "tokens=1"):
             self.assertIn(taken, self.exprun(*words).err)
+
+    def test_the_best_checkpoint_is_refused_where_it_is_the_newest_and_damaged(self):
+        self.exprun("tiny.toml", "steps=20", "checkpoint.every=10 steps")
+        newest = self.run_folder() / "checkpoints/step_00000020"
+        self.assertEqual(self.best()[0], 20)
+        flip_a_bit(newest / "model.safetensors")
+        for words in ("eval", "@best"), ("eval", "@last", "--step", "best"):
+            self.assertIn("the checkpoint of step 20 of ", self.exprun(*words, code=1).err)
+        (newest / "MANIFEST.json").unlink()
+        self.assertIn("exprun: warning: skipped a checkpoint: step_00000020: MANIFEST.json is missing\n", self.exprun("eval", "@best").err)
+
+    def test_why_the_best_checkpoint_is_not_there_is_said(self):
+        self.exprun("tiny.toml", *WORSE, "keep_best=none")
+        step, _ = self.best()
+        self.assertIn(f"has no checkpoint of its best step, {step}: with checkpoint.keep_best = \"none\" it is not kept; taking the newest, "
+                      "of step 60\n", self.exprun("eval", "@best").err)
 
     def test_a_report_names_the_checkpoint_that_a_run_begins_with(self):
         self.exprun("tiny.toml", "steps=4")

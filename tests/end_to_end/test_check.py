@@ -196,6 +196,7 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         words = ("tiny.toml", "validation=text.txt", "dataset.validation_fraction=0.2")
         for command in ("check", *words), words:
             self.assertIn(said, self.exprun(*command, code=2).err)
+        self.assertIn("both choose", self.exprun("check", "tiny.toml", "validation=text.txt", "dataset.validation_fraction=0.1", code=2).err)
         self.write("bad.jsonl", '{"question": "Why?"}\n')
         self.write("packed.jsonl.gz", gzip.compress((self.folder / "bad.jsonl").read_bytes()))
         for command in ("check", "tiny.toml"), ("tiny.toml",):

@@ -426,6 +426,9 @@ class Fork(LaterTraining):
         self.assertIn(f"; `exprun rerun {name} {weights}` trains a new run with the change\n", said)
         self.assertNotIn("exprun fork", said)
         self.exprun("rerun", "@last", weights, "run.steps=50")
+        self.exprun("rerun", "@last", "init_from=tiny", "run.steps=51")  # a run by its name, as for a recipe
+        self.assertIn("/step_00000050\"\n", self.exprun("show", "@last").out)
+        self.exprun("rm", "@last")
         self.exprun("fork", "@last", "run.steps=60")  # which keeps what the recipe says
         self.assertIn(f'\ninit_from = "runs/{name}/checkpoints/step_00000010"\n', self.exprun("show", "@last").out)
         for command in "fork", "rerun":  # of a fork there is no such command

@@ -502,7 +502,9 @@ class Housekeeping(ExprunTest):
     def test_merge_twice(self):
         self.exprun("tiny.toml")
         self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
-        self.assertIn("one run added, 0 updated, 0 unchanged", self.exprun("merge", "elsewhere").err)
+        self.assertEqual(self.exprun("merge", "elsewhere").err,
+                         f"exprun: one run added, 0 updated, 0 unchanged\nexprun: checkpoints and logs stay in '{self.folder.resolve()}/elsewhere'; to continue or "
+                         "sample a run here, copy its folder to 'runs' too\n")
         self.assertIn("0 runs added, 0 updated, 1 unchanged", self.exprun("merge", "elsewhere/exprun.db").err)
         self.assertEqual(self.exprun("merge", ".", "--store", "elsewhere", code=5).err,
                          "exprun: error: merge: there is no store '.'; did you mean './runs'?\n")

@@ -257,6 +257,9 @@ class Run(ExprunTest):
         self.assertEqual(self.exprun("resume", "tiny").err.splitlines()[-1],
                          f"{done}; `exprun resume {unfinished}` continues another run of this name, which stopped at step {step}")
         self.assertEqual(self.exprun("resume", "@last").err.splitlines()[-1], done)
+        shutil.move(self.folder / "runs" / unfinished, self.folder / "away")
+        self.assertEqual(self.exprun("resume", "tiny").err.splitlines()[-1], done)
+        shutil.move(self.folder / "away", self.folder / "runs" / unfinished)
         self.exprun("resume", unfinished, "max_minutes=10")
         self.assertEqual(self.exprun("resume", "tiny").err.splitlines()[-1], done)
 

@@ -69,9 +69,9 @@ void measure_tables(const StoreFolder& folder) {
   print_time_of("the losses and one parameter of 10,000 runs with 20 parameters each, cells", [&] {
     const Store store = open_store(folder);
     const auto runs = all_runs(store, folder, store.runs());
-    const auto changed = store.changed_parameters(ids_of(runs));
+    const auto paths = store.changed_parameter_paths(ids_of(runs));
     return usual_metrics(runs, {}, losses_of(runs)).size() * runs.size() +
-           parameter_values(store, runs, changed.begin()->first).cells.size();
+           parameter_values(store, runs, paths.at(0)).cells.size();
   });
   print_time_of("@best among 10,000 runs, its id",
                 [&] { return static_cast<size_t>(open_store(folder).find_run("@best").id); });

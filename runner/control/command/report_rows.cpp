@@ -103,14 +103,12 @@ std::vector<ComparedColumn> metrics_of(const Store& store, const std::vector<Rep
 std::vector<ComparedColumn> parameters_of(const Store& store, const std::vector<ReportedRun>& runs,
                                           bool all) {
   if (runs.empty()) return {};
-  const auto changed = store.changed_parameters(ids_of(runs));
   const auto settings = store.parameter_paths();
-  std::vector<std::string> paths = settings;
-  if (!all) std::erase_if(paths, [&](const auto& path) { return !changed.contains(path); });
+  const auto paths = all ? settings : store.changed_parameter_paths(ids_of(runs));
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) cells.push_back(parameter_values(store, runs, path).cells);
   auto columns = parameter_columns(paths, std::move(cells), settings, all);
-  set_changed(columns, runs, changed);
+  set_changed(columns, runs, store);
   return by_entropy(std::move(columns));
 }
 

@@ -13,6 +13,7 @@
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/repeated_run.h"
 #include "control/launch/weights/checkpoint_choice.h"
+#include "control/launch/weights/initial_weights.h"
 #include "control/report/compare/run_differences.h"
 
 namespace exprun {
@@ -64,17 +65,20 @@ Performed rerun(const std::string& reference, const Words& overrides,
   if (!ranks) require_ranks_for_one_machine(store, before, "rerun", overrides);
   RecipeText text = understood_recipe(store, before, overrides, "rerun", reference);
   const WorkingDirectory there(before);
-  LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
+  const auto origin = origin_of(before);
+  text = with_world_size_of(ranks, std::move(text));
+  HeldRecipe recipe = origin ? HeldRecipe{std::move(text), {}}
+                             : with_checkpoint_of_run(std::move(text), globals.store, true);
+  LaunchRequest request = request_for(std::move(recipe.text), globals);
   request.ranks = ranks;
   request.repeated = before;
-  std::optional<FileLock> reading;
-  if (const auto origin = origin_of(before)) {
+  request.held_weights = &recipe.weights;
+  if (origin) {
     refuse_other_weights("rerun", resolve_stored(stored_recipe(store, before), "rerun", reference),
                          request.resolved);
     HeldOrigin held = held_origin(store, globals.store, before, *origin);
     request.origin = std::move(held.fork);
-    reading = std::move(held.reading);
-    request.held_weights = &reading;
+    recipe.weights = std::move(held.reading);
     log_info("forking " + describe_origin(to_json(*request.origin)));
   }
   const Launch launched = launch_detecting_restart(store, globals.store, request, true);

@@ -94,7 +94,9 @@ std::string namesake_to_continue(const Store& store, const RunRow& run,
   if (reference != run.name) return "";
   for (const RunRow& other : store.runs(run.name)) {
     const RunRow seen = as_observed(other, globals.store.path);
-    if (which_run({seen}, false).decision != Decision::continue_run) continue;
+    if (which_run({seen}, false).decision != Decision::continue_run ||
+        !has_folder(globals.store, seen.folder))
+      continue;
     return "; `exprun resume " + globals.store.words_for(seen.folder) +
            "` continues another run of this name, which stopped at step " +
            std::to_string(seen.last_step);

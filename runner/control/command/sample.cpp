@@ -238,7 +238,6 @@ bool is_bare(const std::string& word) {
   return word.find('=') == std::string::npos && sign_of(word).empty();
 }
 
-// Text without --prompt, which a shell may have split into words.
 // "seed=1" of "evaluation.sample.seed=1".
 std::string without_table(std::string setting) {
   const size_t sign = sign_of(setting).size();
@@ -247,6 +246,7 @@ std::string without_table(std::string setting) {
   return setting;
 }
 
+// Text without --prompt, which a shell may have split into words.
 void refuse_bare_prompt(const Words& settings) {
   const auto first = std::find_if(settings.begin(), settings.end(), is_bare);
   if (first == settings.end() ||

@@ -27,10 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kShards = "token_shards";
 constexpr const char* kTextOfTokens = "input.txt";
-// Ordinary words that end as "owtval" does.
-constexpr std::array<std::string_view, 14> kEndInVal = {
-    "approval", "arrival", "carnival", "coeval",  "festival", "interval", "medieval",
-    "naval",    "oval",    "removal",  "revival", "rival",    "survival", "retrieval"};
+constexpr std::array<std::string_view, 9> kValidationWords = {
+    "val", "vals", "valset", "valid", "validation", "validate", "eval", "evaluation", "owtval"};
 constexpr size_t kMostNamed = 4;  // shards
 constexpr size_t kMostKinds = 8;
 constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
@@ -44,14 +42,6 @@ bool holds(const fs::path& file, Content wanted) try {
   return is_text == (wanted == Content::text);
 } catch (const Error&) {  // it begins like something else
   return false;
-}
-
-bool is_word_for_validation(const std::string& word) {
-  const std::string lower = lower_case(word);
-  for (const char* begin : {"valid", "valset", "evaluation"})
-    if (lower.starts_with(begin)) return true;
-  return lower == "vals" ||
-         (lower.ends_with("val") && std::ranges::find(kEndInVal, lower) == kEndInVal.end());
 }
 
 // A recipe that is written there may lie in the folder.
@@ -175,7 +165,11 @@ bool is_named_for_validation(const fs::path& shard) {
   for (size_t i = 0; i <= stem.size(); ++i) {
     const bool goes_on = i < stem.size() && is_letter(stem[i]);
     const bool begins_anew = goes_on && is_upper(stem[i]) && i > 0 && !is_upper(stem[i - 1]);
-    if ((!goes_on || begins_anew) && is_word_for_validation(std::exchange(word, ""))) return true;
+    if (!goes_on || begins_anew) {
+      if (std::ranges::find(kValidationWords, lower_case(word)) != kValidationWords.end())
+        return true;
+      word.clear();
+    }
     if (goes_on) word += stem[i];
   }
   return false;

@@ -79,7 +79,10 @@ bool is_new_or_empty(const fs::path& path) try {
 class Preparation {
  public:
   Preparation(const Section& dataset, const Table& table, const PrepareOptions& how)
-      : dataset_(dataset), how_(how), options_(text_options(dataset)), inputs_(find_inputs(table)) {
+      : dataset_(dataset),
+        how_(how),
+        options_(text_options(dataset, is_typed(table, "validation_fraction"))),
+        inputs_(find_inputs(table)) {
     check_standard_input();
   }
 
@@ -212,6 +215,11 @@ class Preparation {
                             inputs_.source_bytes(Split::validation)};
     const bool lacks_validation = dataset_.has("validation") && bytes.validation_tokens == 0;
     if (bytes.train_tokens == 0 || lacks_validation) refuse_empty_split(dataset_, options_, bytes);
+  }
+
+  static bool is_typed(const Table& table, std::string_view key) {
+    const Value* const value = table.find(key);
+    return value && value->origin == Origin::command_line;
   }
 
   InputFiles find_inputs(const Table& table) {

@@ -32,8 +32,8 @@ double usual_fraction(const std::string& type) {
 }
 
 // Checks that at most one rule of validation is there, and makes the default give way, which a
-// recipe may write as `exprun show` does.
-void choose_rule(const Section& dataset, TextOptions& options) {
+// recipe may write as `exprun show` does, unless it is typed.
+void choose_rule(const Section& dataset, bool fraction_typed, TextOptions& options) {
   std::string rule;
   const auto take = [&](const char* key, bool there) {
     if (!there) return;
@@ -48,7 +48,8 @@ void choose_rule(const Section& dataset, TextOptions& options) {
   take("validation_tokens", options.validation_tokens > 0);
   take("validation_every", options.validation_every > 0);
   const double fraction = options.validation_fraction;
-  take("validation_fraction", fraction > 0 && fraction != usual_fraction(dataset.type()));
+  take("validation_fraction",
+       fraction > 0 && (fraction_typed || fraction != usual_fraction(dataset.type())));
   if (!rule.empty() && rule != "validation_fraction") options.validation_fraction = 0;
 }
 
@@ -210,7 +211,7 @@ std::string TextOptions::identity(const std::vector<RawSource>& sources) const {
          (example_template.empty() ? kRecordMethod : kExampleMethod);
 }
 
-TextOptions text_options(const Section& dataset) {
+TextOptions text_options(const Section& dataset, bool fraction_typed) {
   TextOptions options;
   options.format = dataset.get<std::string>("format");
   options.tokenizer = dataset.get<std::string>("tokenizer");
@@ -221,7 +222,7 @@ TextOptions text_options(const Section& dataset) {
   if (dataset.type() == "instruction") {
     options.example_template = dataset.get<std::string>("template");
     options.end_of_text = "auto";
-    choose_rule(dataset, options);
+    choose_rule(dataset, fraction_typed, options);
     return options;
   }
   options.text_template = dataset.get<std::string>("template");
@@ -232,7 +233,7 @@ TextOptions text_options(const Section& dataset) {
   options.validation_tokens = dataset.get<int64_t>("validation_tokens");
   options.block_tokens = dataset.get<int64_t>("block_tokens");
   options.block_documents = dataset.get<int64_t>("block_documents");
-  choose_rule(dataset, options);
+  choose_rule(dataset, fraction_typed, options);
   return options;
 }
 

@@ -38,9 +38,9 @@ struct TextOptions {
   std::string identity(const std::vector<RawSource>& sources) const;
 };
 
-// One rule of validation, which leaves out the default of validation_fraction. Throws RecipeError
-// for two.
-TextOptions text_options(const Section& dataset);
+// One rule of validation, which leaves out the default of validation_fraction unless that is typed
+// on the command line. Throws RecipeError for two.
+TextOptions text_options(const Section& dataset, bool fraction_typed = false);
 
 // The files that [dataset] names, training first. Throws one RecipeError for all
 // that is missing.

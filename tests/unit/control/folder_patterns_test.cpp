@@ -143,8 +143,9 @@ TEST_CASE("folder patterns: the word val in a shard's name means validation") {
        {"val.bin", "validation_0.bin", "fineweb_val_000.bin", "Eval.bin", "valid0.bin",
         "tiny-val.bin", "owtval.bin", "fineWebVal.bin", "valset_0.bin", "VAL1.bin", "vals.bin"})
     CHECK_MESSAGE(is_named_for_validation(name), name);
-  for (const char* name : {"train.bin", "medieval_train_000.bin", "interval.bin", "value_000.bin",
-                           "fineWebTrain.bin", "retrieval_0.bin"})
+  for (const char* name :
+       {"train.bin", "medieval_train_000.bin", "interval.bin", "value_000.bin", "fineWebTrain.bin",
+        "retrieval_0.bin", "trainval_000.bin", "validated_train_000.bin", "archival.bin"})
     CHECK_MESSAGE(!is_named_for_validation(name), name);
 }
 

@@ -132,12 +132,13 @@ TEST_CASE("store: the paths of the parameters that one of these runs has changed
   NewRun run = new_run("1a");
   for (ParameterRow& parameter : run.parameters) parameter.changed = false;
   const int64_t first = store.create_run(run);
-  CHECK(store.changed_parameters({first}).empty());
+  CHECK(store.changed_parameter_paths({first}).empty());
   run.uid = new_run("2b").uid;
   run.parameters.front().changed = true;
   const int64_t second = store.create_run(run);
-  CHECK(store.changed_parameters({first, second}) ==
-        std::map<std::string, std::set<int64_t>>{{"optimizer.lr", {second}}});
-  CHECK(store.changed_parameters({first}).empty());
+  CHECK(store.changed_parameter_paths({first, second}) == std::vector<std::string>{"optimizer.lr"});
+  CHECK(store.changed_parameter_paths({first}).empty());
+  CHECK(store.runs_that_changed("optimizer.lr") == std::set<int64_t>{second});
+  CHECK(store.runs_that_changed("model.type").empty());
   CHECK(store.parameter_paths().size() == 3);
 }

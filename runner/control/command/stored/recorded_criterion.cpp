@@ -25,8 +25,11 @@ Criterion criterion_of(const SweepPlan& plan) {
 Criterion recorded_criterion(const Store& store, const std::vector<ReportedRun>& runs,
                              const std::string& sweep) {
   if (!sweep.empty()) return criterion_of(recorded_plan(store.find_sweep(sweep)));
-  const auto changed = store.changed_parameters(ids_of(runs));
-  if (runs.empty() || (!changed.contains(kMetric) && !changed.contains(kGoal))) return {};
+  const auto changed = store.changed_parameter_paths(ids_of(runs));
+  const auto is_changed = [&](const char* path) {
+    return std::find(changed.begin(), changed.end(), path) != changed.end();
+  };
+  if (runs.empty() || (!is_changed(kMetric) && !is_changed(kGoal))) return {};
   const auto metrics = store.parameter_by_run(kMetric), goals = store.parameter_by_run(kGoal);
   const auto of_run = [&](const ReportedRun& run) {
     const auto metric = metrics.find(run.run.id), goal = goals.find(run.run.id);

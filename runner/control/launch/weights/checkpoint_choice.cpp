@@ -101,6 +101,13 @@ std::string why_best_is_missing(const RunFolder& run, int64_t step,
   return ", any more";
 }
 
+// Which may be the best.
+void warn_of_newer(std::vector<std::string> damaged, const CheckpointFolder& newest) {
+  std::erase_if(damaged,
+                [&](const std::string& each) { return each < checkpoint_name(newest.step); });
+  warn_of_skipped(damaged);
+}
+
 // As chosen_checkpoint(); nothing where it was removed before it could be held.
 std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const std::string& run,
                                                const CheckpointChoice& choice,
@@ -115,6 +122,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
     if (complete.empty()) throw nothing_to_look_at(asker, folder, run, damaged);
     const auto newest = held(complete.front());
     if (!newest) return std::nullopt;
+    warn_of_newer(damaged, complete.front());
     const auto best = checkpoint_facts(newest->folder.path).best_step;
     if (!best)
       throw Error(command + ": " + run +
@@ -159,21 +167,22 @@ std::optional<int64_t> best_before_newest(const RunFolder& run) {
 }
 
 CheckpointChoice choice_of_best(const RunFolder& run) {
-  const auto complete = complete_checkpoints(run);
+  std::vector<std::string> damaged;
+  const auto complete = complete_checkpoints(run, &damaged);
   const auto best =
       complete.empty() ? std::nullopt : checkpoint_facts(complete.front().path).best_step;
-  if (!best || *best == complete.front().step) return {};
+  if (!best) return {};
   if (path_exists(run.checkpoints() / checkpoint_name(*best))) return {Kind::best, *best};
-  log_warning("the best checkpoint of " + run.path.filename().string() + ", of step " +
-              std::to_string(*best) + ", is not there any more; taking the newest, of step " +
-              std::to_string(complete.front().step));
+  log_warning(run.path.filename().string() + " has no checkpoint of its best step, " +
+              std::to_string(*best) + why_best_is_missing(run, *best, damaged) +
+              "; taking the newest, of step " + std::to_string(complete.front().step));
   return {};
 }
 
 CheckpointChoice choice_without_step(const std::string& reference, const RunFolder& run) {
   if (reference != "@best") return {};
   const CheckpointChoice choice = choice_of_best(run);
-  if (choice.kind == Kind::best)
+  if (choice.kind == Kind::best && best_before_newest(run))
     log_info("taking its best checkpoint, of step " + std::to_string(choice.step) +
              " (--step last takes the newest)");
   return choice;

@@ -59,9 +59,8 @@ HeldCheckpoint chosen_checkpoint(const StoreFolder& folder, const std::string& r
 // The step of the best one that a run has kept where it is not the newest.
 std::optional<int64_t> best_before_newest(const RunFolder& run);
 
-// Of a run that is named by "@best": the best one, or the newest where that is it, or where the
-// best is not there any more, of which it warns. One that is there in part is chosen, to be
-// refused.
+// Of a run that is named by "@best": the best one, also where it is damaged, to be refused; the
+// newest where none is known, or where it is not there, of which it warns.
 CheckpointChoice choice_of_best(const RunFolder& run);
 
 // Without --step: that of a run that is named by "@best", which is said.

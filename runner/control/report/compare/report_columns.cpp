@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -223,12 +224,11 @@ std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters) {
 }
 
 void set_changed(std::vector<ComparedColumn>& columns, const std::vector<ReportedRun>& runs,
-                 const std::map<std::string, std::set<int64_t>>& changed) {
+                 const Store& store) {
   for (ComparedColumn& column : columns) {
-    const auto of_column = changed.find(column.column.key);
-    if (of_column == changed.end()) continue;
+    const std::set<int64_t> changed = store.runs_that_changed(column.column.key);
     for (const ReportedRun& reported : runs)
-      column.changed.push_back(of_column->second.contains(reported.run.id));
+      column.changed.push_back(changed.contains(reported.run.id));
   }
 }
 

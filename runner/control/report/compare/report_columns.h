@@ -2,9 +2,7 @@
 // added in columns_of_runs(), and in run_groups.h for groups; a usual metric in usual_metrics().
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "control/report/compare/spread.h"
 #include "control/report/runs_table.h"
 #include "control/report/table.h"
+#include "store/store.h"
 
 namespace exprun {
 
@@ -81,9 +80,9 @@ std::optional<ComparedColumn> fork_column(const std::vector<ReportedRun>& runs);
 // as a `decay_until` that follows from its length, count as one.
 std::vector<ComparedColumn> by_entropy(std::vector<ComparedColumn> parameters);
 
-// Says so of the columns, from `changed`: runs by the path that they changed.
+// Asks the store which of the runs have changed the parameters of these columns.
 void set_changed(std::vector<ComparedColumn>& columns, const std::vector<ReportedRun>& runs,
-                 const std::map<std::string, std::set<int64_t>>& changed);
+                 const Store& store);
 
 // Leaves out what is shown for its differences only and is the same in these rows, and orders the
 // parameters that stay as if there were no others. Of one row, what sets it apart from

@@ -1,10 +1,10 @@
 #include "control/report/export/generation_config.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
-#include "recipe/rules/rules.h"
+#include "recipe/schema/schema.h"
 #include "recipe/toml/write.h"
 #include "text/example_template.h"
 
@@ -38,16 +38,21 @@ void add_ends_of_responses(ordered_json& generation, const Tokenizer& tokenizer,
 }
 
 void add_sampling(ordered_json& generation, const ResolvedRecipe& recipe) {
-  const std::array<std::string, 3> names = {"temperature", "top_k", "top_p"};
-  const auto path = [](const std::string& name) { return "evaluation.sample." + name; };
-  if (std::ranges::none_of(names,
-                           [&](const auto& name) { return is_written(recipe.root(), path(name)); }))
-    return;
-  for (const std::string& name : names)
-    generation[name] = ordered_json::parse(toml_text(*recipe.find(path(name))));
-  generation["do_sample"] = generation["temperature"] != 0;
-  if (generation["do_sample"]) return;
-  for (const std::string& name : names) generation.erase(name);  // a temperature of 0 is none there
+  const Schema& keys = SchemaSet::embedded().find("evaluation", "sample")->at("properties");
+  std::map<std::string, ordered_json> values;
+  bool asks_for_something = false;
+  for (const char* name : {"temperature", "top_k", "top_p"}) {
+    const Value* const value = recipe.find(std::string("evaluation.sample.") + name);
+    if (!value) return;
+    values[name] = ordered_json::parse(toml_text(*value));
+    asks_for_something |= values[name] != ordered_json(keys.at(name).at("default"));
+  }
+  if (!asks_for_something) return;
+  generation["do_sample"] = values["temperature"] != 0;
+  for (const auto& [name, value] : values) {
+    generation.erase(name);
+    if (generation["do_sample"]) generation[name] = value;  // a temperature of 0 is none there
+  }
 }
 
 }  // namespace exprun

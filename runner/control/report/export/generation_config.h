@@ -15,7 +15,7 @@ namespace exprun {
 void add_ends_of_responses(nlohmann::ordered_json& generation, const Tokenizer& tokenizer,
                            const std::string& form, std::vector<std::string>& warnings);
 
-// Tokens are chosen as [evaluation.sample] does, if the recipe has one that says how.
+// Tokens are chosen as [evaluation.sample] does, if that differs from its defaults.
 void add_sampling(nlohmann::ordered_json& generation, const ResolvedRecipe& recipe);
 
 }  // namespace exprun

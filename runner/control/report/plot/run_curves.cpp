@@ -206,11 +206,9 @@ Panel panel_of(const Store& store, const std::vector<PlottedRun>& runs,
 std::vector<ComparedColumn> telling_parameters(const Store& store,
                                                const std::vector<ReportedRun>& runs) {
   if (runs.empty()) return {};
-  const auto changed = store.changed_parameters(ids_of(runs));
-  std::vector<std::string> paths;
+  const std::vector<std::string> paths = store.changed_parameter_paths(ids_of(runs));
   std::vector<std::vector<Cell>> cells;
-  for (const auto& [path, of_runs] : changed) {
-    paths.push_back(path);
+  for (const std::string& path : paths) {
     const auto by_run = store.parameter_by_run(path);
     std::vector<Cell>& of_path = cells.emplace_back();
     for (const ReportedRun& reported : runs) {
@@ -221,7 +219,7 @@ std::vector<ComparedColumn> telling_parameters(const Store& store,
   }
   auto parameters =
       parameter_columns(paths, std::move(cells), store.parameter_paths(), /*all=*/false);
-  set_changed(parameters, runs, changed);
+  set_changed(parameters, runs, store);
   parameters = by_entropy(std::move(parameters));
   std::stable_partition(parameters.begin(), parameters.end(), [](const ComparedColumn& column) {
     return std::ranges::none_of(column.cells, [](const Cell& cell) { return cell.text.empty(); });
