@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/strings.h"
 #include "base/suggest.h"
@@ -91,7 +92,9 @@ std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& ro
   return find_path(root, kStops) ? kStops : "";
 }
 
-std::string help_for_series(const std::string& name, const std::vector<std::string>& there) {
+std::string help_for_series(const std::string& name, std::vector<std::string> there) {
+  std::set<std::string> seen;
+  std::erase_if(there, [&](const std::string& each) { return !seen.insert(each).second; });
   if (there.empty()) return "add an evaluation, such as [evaluation.val_loss]";
   if (const auto near = nearest(name, there)) return "did you mean '" + *near + "'?";
   return (there.size() == 1 ? "evaluations measure only " : "evaluations measure ") + listed(there);

@@ -47,6 +47,6 @@ bool is_independent_of_training_data(std::string_view series);
 std::string key_asking_for_best_metric(const SchemaSet& schemas, const Table& root);
 
 // What to write instead of a series that there is not.
-std::string help_for_series(const std::string& name, const std::vector<std::string>& there);
+std::string help_for_series(const std::string& name, std::vector<std::string> there);
 
 }  // namespace exprun

@@ -100,6 +100,10 @@ class Watch(MadeRuns):
         self.assertEqual([re.split(" +", line)[2] for line in lines[5:8]], ["lr=1e-2", "lr=1e-3", "lr=1e-4"])
         self.assertIn("val/loss by step", lines)
         self.assertEqual(lines, self.exprun("watch", "--sweep", "@last", "--once").out.splitlines())
+        by_name = self.exprun("watch", "tiny", "--once")  # which is the name of its trials too
+        self.assertEqual((by_name.out.splitlines(), by_name.err),
+                         (lines, f"exprun: watch: sweep 1; for its newest trial alone, use {self.run_folder().name}\n"))
+        self.assertTrue(self.exprun("watch", self.run_folder().name, "--once").out.startswith(self.run_folder().name))
         self.assertEqual(self.exprun("watch", "--once", "--metric", "val/los", code=2).err,
                          "exprun: error: watch: none of the runs has a series 'val/los'; did you mean 'val/loss'?\n")
 

@@ -64,6 +64,13 @@ Watched watched(const Store& store, const StoreFolder& folder, const AskedWatch&
   if (!asked.sweep.empty()) return {0, store.find_sweep(asked.sweep).id};
   if (asked.what.empty()) return newest(store, folder);
   try {
+    // A sweep has the name of its trials.
+    if (const RunRow named = find_run(store, folder, asked.what);
+        named.sweep_id && named.name == asked.what) {
+      log_info("watch: sweep " + std::to_string(*named.sweep_id) +
+               "; for its newest trial alone, " + "use " + named.folder);
+      return {0, *named.sweep_id};
+    }
     const RunRow run = find_run_and_say_which(store, folder, asked.what);
     if (const auto number = parse_number<int64_t>(asked.what); number && store.sweep(*number))
       log_info("watch: " + run.folder + " is run " + asked.what + "; for the sweep, use --sweep " +
