@@ -103,7 +103,9 @@ std::optional<RunOrigin> origin_of(const RunRow& run) {
 
 std::string describe_origin(const std::string& text) {
   const auto origin = parsed_origin(text);
-  return origin ? "step " + with_thousands(origin->step) + " of " + origin->folder : "";
+  if (!origin) return "";
+  return "step " + with_thousands(origin->step) + " of " + origin->folder +
+         (origin->fresh_optimizer ? " (fresh optimizer)" : "");
 }
 
 int64_t origin_step(const std::string& text) {

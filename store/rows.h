@@ -115,7 +115,8 @@ struct RunOrigin {
 };
 std::optional<RunOrigin> origin_of(const RunRow& run);
 
-// "step 40 of quickstart-1a2b3c4d", of RunRow::origin; empty for a run that is no fork.
+// "step 40 of quickstart-1a2b3c4d", of RunRow::origin, with "(fresh optimizer)" if it took only the
+// weights; empty for a run that is no fork.
 std::string describe_origin(const std::string& origin);
 int64_t origin_step(const std::string& origin);  // 40; 0 for a run that is no fork
 

@@ -496,7 +496,7 @@ class Fork(LaterTraining):
         self.exprun("fork", "@last", "--step", "20", "--fresh-optimizer", "lr=1e-3", "run.steps=30")
         fork = self.newest()
         said = self.exprun("rerun", fork.name).err
-        self.assertIn(f"exprun: forking step 20 of {self.origin.name}\n", said)
+        self.assertIn(f"exprun: forking step 20 of {self.origin.name} (fresh optimizer)\n", said)
         self.assertIn(f"exprun: new run, with the same settings as {fork.name}\n", said)
         self.assertRegex(said, r"\n  train/loss: [\d.]+ at step 30, as before\n")
         self.assertEqual(self.losses(self.newest()), self.losses(fork))
@@ -504,11 +504,19 @@ class Fork(LaterTraining):
         self.assertEqual(origins[0], origins[1])
         self.assertIn("  run.steps: 30 -> 25\n", self.exprun("rerun", fork.name, "run.steps=25").err)
 
+    def test_a_fresh_optimizer_is_told_from_that_of_the_checkpoint(self):
+        kept = ("fork", self.origin.name, "run.steps=45")
+        self.exprun(*kept)
+        self.assertIn(f"exprun: forking step 40 of {self.origin.name} (fresh optimizer)\n", self.exprun(*kept, "--fresh-optimizer").err)
+        self.assertRegex(self.exprun("compare", "2", "3").out, rf"\nforked at +step 40 of {self.origin.name} +step 40 of {self.origin.name} \(fresh")
+        rows = json.loads(self.exprun("report", "--over-seeds", "--where", "steps=45", "--json").out)
+        self.assertEqual([row["runs"] for row in rows], [1, 1])
+
     def test_a_fork_whose_origin_is_gone_says_why_it_is_not_run_again(self):
         self.exprun("fork", "@last", "--step", "20", "--fresh-optimizer", "run.steps=30")
         fork = self.newest()
         shutil.rmtree(self.origin / "checkpoints/step_00000020")
-        why = f"exprun: error: rerun: {fork.name} is a fork of step 20 of {self.origin.name}, whose checkpoint of that step is gone"
+        why = f"exprun: error: rerun: {fork.name} is a fork of step 20 of {self.origin.name} (fresh optimizer), whose checkpoint of that step is gone"
         copy = f"exprun fork {fork.name} --step 20 --fresh-optimizer"
         self.assertEqual(self.refused("rerun", fork.name, code=1), f"{why}; `{copy}` begins with its own copy\n")
         self.exprun(*copy.split()[1:])
@@ -520,7 +528,7 @@ class Fork(LaterTraining):
         self.exprun("rm", self.origin.name)
         self.exprun("gc", "--origins")
         self.assertEqual(self.refused("rerun", fork.name, code=1), f"exprun: error: rerun: {fork.name} is a fork of step 20 of "
-                         f"{self.origin.name}, which is not in this store any more, so it cannot be repeated\n")
+                         f"{self.origin.name} (fresh optimizer), which is not in this store any more, so it cannot be repeated\n")
 
     def test_a_fork_outlives_its_origin(self):
         self.exprun("fork", "@last", "run.steps=50", "max_minutes=1e-6", code=75)
