@@ -48,10 +48,8 @@ void refuse_checkpoint(const ForkWords& words, bool detach, const StoreFolder& s
 // Which begins with the weights that the words name; none of a fork, which `exprun rerun` repeats.
 std::string command_with_weights(const ForkWords& words, const RunRow& run,
                                  const StoreFolder& store) {
-  if (!run.origin.empty()) return "";
-  std::string command = "exprun rerun " + store.words_for(words.reference);
-  for (const std::string& word : words.overrides) command += ' ' + shell_quoted(word);
-  return command;
+  return run.origin.empty() ? "exprun rerun " + store.words_for(words.reference, words.overrides)
+                            : "";
 }
 
 Performed fork(const ForkWords& words, const std::optional<LocalRanks>& ranks,

@@ -23,19 +23,23 @@ std::optional<std::string> name_of_type(const SchemaSet& schemas, const std::str
   return std::nullopt;
 }
 
-// The whole path of the key that has this word among its values.
-std::optional<std::string> key_with_value(const SchemaSet& schemas, const std::string& word) {
-  for (const std::string& name : explained_names(schemas)) {
-    if (name.find('.') == name.npos) continue;
-    for (const Schema& known : keys_named_json(schemas, name)) {
-      const Schema keys = known.at("schema").value("properties", Schema::object());
-      for (const auto& [key, schema] : keys.items()) {
-        const Schema values = schema.value("enum", Schema::array());
-        if (std::ranges::find(values, Schema(word)) != values.end())
-          return last_part(name) == key ? name : join_path(name, key);
-      }
-    }
+// The whole path of the key below `path` that has this word among its values.
+std::optional<std::string> key_with_value(const Schema& table, const std::string& path,
+                                          const std::string& word) {
+  const Schema keys = table.value("properties", Schema::object());
+  for (const auto& [key, schema] : keys.items()) {
+    const Schema values = schema.value("enum", Schema::array());
+    if (std::ranges::find(values, Schema(word)) != values.end()) return join_path(path, key);
+    if (auto below = key_with_value(schema, join_path(path, key), word)) return below;
   }
+  return std::nullopt;
+}
+
+// The same among all tables.
+std::optional<std::string> key_with_value(const SchemaSet& schemas, const std::string& word) {
+  for (const auto& [file, schema] : schemas.files())
+    if (auto key = key_with_value(*schema, file.substr(0, file.find_first_of("/.")), word))
+      return key;
   return std::nullopt;
 }
 

@@ -25,12 +25,12 @@
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/repeated_run.h"
 #include "control/launch/trainer_program.h"
+#include "control/report/editable_toml.h"
 #include "control/report/plan.h"
 #include "control/report/run_details.h"
 #include "control/report/standard_output.h"
 #include "control/report/table.h"
 #include "control/sweep/trials.h"
-#include "recipe/editable_toml.h"
 #include "recipe/quantities.h"
 #include "recipe/recipe_text.h"
 #include "recipe/resolved.h"
@@ -310,7 +310,9 @@ int run_show(const Words& words, const Globals& globals) {
       "Prints a recipe with every default and override filled in, as TOML. For a run, first prints "
       "what is known about it, as comments: state, code, machine, libraries. For a recipe with "
       "[sweep], prints its first trial, preceded by comments with the number of trials and the "
-      "axes. The output is a recipe with the same hash.");
+      "axes. What follows from other keys is \"auto\", with its value as a comment. The output is "
+      "a "
+      "recipe with the same hash.");
   arguments
       .word("RECIPE|RUN", asked.what, std::string("a TOML file, or a run: ") + kRunHelp,
             offer::recipes_and_runs)

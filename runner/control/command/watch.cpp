@@ -68,7 +68,7 @@ Watched watched(const Store& store, const StoreFolder& folder, const AskedWatch&
     if (const RunRow named = find_run(store, folder, asked.what);
         named.sweep_id && named.name == asked.what) {
       log_info("watch: sweep " + std::to_string(*named.sweep_id) +
-               "; for its newest trial alone, " + "use " + named.folder);
+               "; for its newest trial alone, use " + named.folder);
       return {0, *named.sweep_id};
     }
     const RunRow run = find_run_and_say_which(store, folder, asked.what);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/files/run_folder.h"
 #include "base/strings.h"
@@ -19,9 +20,13 @@ struct StoreFolder {
   std::filesystem::path reserve() const { return path / "reserve"; }  // base/files/disk_reserve.h
   RunFolder run(const std::string& folder) const { return {path / folder}; }
 
-  // How a command names a run, by its folder: "tiny-1a2b3c4d --store other".
-  std::string words_for(const std::string& run) const {
-    return shell_quoted(run) + store_option(shown);
+  // How a command names a run, by its folder, and changes of its recipe: "tiny-1a2b3c4d lr=0.1
+  // --store other".
+  std::string words_for(const std::string& run,
+                        const std::vector<std::string>& changes = {}) const {
+    std::string words = shell_quoted(run);
+    for (const std::string& change : changes) words += ' ' + shell_quoted(change);
+    return words + store_option(shown);
   }
 };
 

@@ -19,9 +19,7 @@ constexpr std::string_view kPatience = "run.early_stop.patience";
 
 std::string command_with(const std::string& command, const RunRow& run,
                          const std::vector<std::string>& words, const StoreFolder& folder) {
-  std::string text = "`exprun " + command + ' ' + shell_quoted(run.folder);
-  for (const std::string& word : words) text += ' ' + shell_quoted(word);
-  return text + store_option(folder.shown) + '`';
+  return "`exprun " + command + ' ' + folder.words_for(run.folder, words) + '`';
 }
 
 // Without `decay_until`, the rates of other schedules depend on the length of the run from the

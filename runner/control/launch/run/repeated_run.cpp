@@ -56,9 +56,7 @@ std::string how_to_train_again(const StoreFolder& folder, const std::string& run
   const auto row = run_with(store, &RunRow::folder, run);
   const std::string why = row ? why_not_repeated(folder, *row) : "";
   if (!why.empty()) return "it " + why;
-  std::string command = "exprun rerun " + folder.words_for(run);
-  for (const std::string& change : changes) command += ' ' + shell_quoted(change);
-  return '`' + command + "` trains it again";
+  return "`exprun rerun " + folder.words_for(run, changes) + "` trains it again";
 }
 
 }  // namespace exprun

@@ -1,4 +1,4 @@
-#include "recipe/editable_toml.h"
+#include "control/report/editable_toml.h"
 
 #include <cstdint>
 #include <memory>
