@@ -36,10 +36,12 @@ std::string_view kernel_of(std::string_view boot_id) {
   return boot_id.substr(0, boot_id.find('/'));
 }
 
-// Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
-int64_t start_ticks() {
+// Field 22 of /proc/PID/stat; the second, the program's name, may hold spaces and brackets. 0 where
+// there is no such process.
+int64_t start_ticks(const std::string& pid) {
   std::string text;
-  std::getline(std::ifstream("/proc/self/stat"), text);
+  std::ifstream file("/proc/" + pid + "/stat");
+  if (!std::getline(file, text)) return 0;
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string skipped;
   for (int field = 3; field < 22; ++field) fields >> skipped;
@@ -75,7 +77,7 @@ std::string host_of_processes() {
 ProcessIdentity this_process() {
   const Host& host = this_host();
   return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),
-          start_ticks()};
+          start_ticks("self")};
 }
 
 bool on_another_host(const RunRow& row) {
@@ -94,6 +96,24 @@ bool in_another_pid_namespace(const RunRow& row) {
   return kernel_of(row.boot_id) == kernel_of(here) && row.boot_id != here;
 }
 
+namespace {
+
+// Of this host, whose lock went away with its folder: the process is asked where its number means
+// one here.
+bool lives_without_folder(const RunRow& row) {
+  if (in_another_pid_namespace(row)) return !is_silent(row);
+  return row.boot_id == this_host().boot_id && row.pid_started != 0 &&
+         row.pid_started == start_ticks(std::to_string(row.pid));
+}
+
+bool is_held(const RunRow& row, const std::filesystem::path& lock) {
+  std::error_code error;
+  return std::filesystem::exists(lock, error) || error ? FileLock::held(lock)
+                                                       : lives_without_folder(row);
+}
+
+}  // namespace
+
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {
   if (row.state != RunState::running) return row;
   const std::filesystem::path lock = RunFolder{store_folder / row.folder}.lock();
@@ -103,7 +123,7 @@ RunRow as_observed(RunRow row, const std::filesystem::path& store_folder) {
     row.exit_code = record->exit_code;
     row.signal = record->signal;
     row.message = record->message;
-  } else if (!on_another_host(row) && !FileLock::held(lock)) {
+  } else if (!on_another_host(row) && !is_held(row, lock)) {
     row.state = RunState::crashed;
     row.ended_ms = row.last_beat_ms;
     row.message = kCrashMessage;

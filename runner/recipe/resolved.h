@@ -106,4 +106,9 @@ inline std::string set_or_not(const std::string& value) {
   return value.empty() ? "not set" : value;
 }
 
+// "optimizer.lr: 0.001 -> 0.002"
+inline std::string change_text(const Difference& difference) {
+  return difference.path + ": " + set_or_not(difference.a) + " -> " + set_or_not(difference.b);
+}
+
 }  // namespace exprun

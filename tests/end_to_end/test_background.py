@@ -205,6 +205,19 @@ class Background(ExprunTest):
             time.sleep(0.05)
         self.assertEqual(self.state(), "interrupted")
 
+    def test_a_run_whose_folder_was_removed_is_seen_and_stopped(self):
+        name, process, _ = self.detach()
+        shutil.rmtree(self.run_folder())
+        self.assertEqual(self.state(), "running")
+        self.assertIn("running", self.exprun("ls").out)
+        self.assertIn(f"exprun: {name} is saved and ended at step ", self.exprun("stop", name).err)
+        self.assertFalse(self.lives(process))
+        saved = self.last_step()
+        resumed = self.start("resume", name)
+        self.wait_for_step(saved + 1, resumed)
+        self.exprun("stop", name)
+        self.finish(resumed)
+
     def move_elsewhere(self, seen="last_beat_ms"):
         """As if the run's attempt still ran on another machine."""
         self.change_store("UPDATE attempt SET state = 'running', ended_ms = NULL, host = 'elsewhere', boot_id = 'another', "

@@ -39,8 +39,8 @@ void declare(AskedReport& asked, Arguments& arguments) {
             "val/loss and train/loss)")
       .option(
           "--columns", "A,B", asked.columns,
-          "show only the run and these columns, settings and series; '--columns help' lists the "
-          "columns")
+          "show only the run, these columns, settings and series, and those of --metric if it is "
+          "given; '--columns help' lists the columns")
       .flag("--all-parameters", asked.all_parameters,
             "also show settings that are the same in all runs")
       .option("--sort", "COLUMN", asked.sort,
@@ -134,6 +134,10 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   const auto key_at = [&](size_t place) { return rows.columns[place].column.key; };
   if (rows.are_runs && !places.empty() && std::ranges::none_of(places, names_a_run, key_at))
     places.insert(places.begin(), kPlaceOfRun);
+  if (!places.empty() && !asked.metrics.empty())
+    for (size_t place = 0; place < rows.columns.size(); ++place)
+      if (rows.columns[place].is_metric() && !std::ranges::count(places, place))
+        places.push_back(place);
   if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
   // A person compares the rows that are shown; a program finds the same columns whatever --top is.
   const bool for_programs = asked.format.is_for_programs();

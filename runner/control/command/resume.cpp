@@ -30,9 +30,7 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   std::string changes;
   const auto all = differences(before, now);
   if (is_extension(before, now) && before.hash() == run.recipe_hash) return;
-  for (const Difference& difference : all)
-    changes += "\n  " + difference.path + ": " + set_or_not(difference.a) + " -> " +
-               set_or_not(difference.b);
+  for (const Difference& difference : all) changes += "\n  " + change_text(difference);
   if (changes.empty() && now.hash() == run.recipe_hash) return;
   if (changes.empty())
     throw Error(
@@ -139,6 +137,30 @@ Words added_tags(const ResolvedRecipe& before, const ResolvedRecipe& now) {
   return added;
 }
 
+// The run goes on as it began, which those who have edited its recipe may not expect.
+void say_if_file_changed(const LaunchRequest& request, const RunRow& run,
+                         const Globals& globals) try {
+  const std::string& name = request.text.files.front()->name;
+  const auto file = std::filesystem::path(run.working_directory) / name;
+  if (std::error_code ignored; !std::filesystem::is_regular_file(file, ignored)) return;
+  RecipeText now = request.text;
+  now.files = read_recipe(file, {}).files;
+  const auto changes = differences(request.resolved, try_resolve(now).recipe);
+  if (changes.empty()) return;
+  std::string text;
+  for (const Difference& change : changes) text += "\n  " + change_text(change);
+  const bool is_longer =
+      changes.size() == 1 && changes.front().path == "run.steps" && run.sweep_id == std::nullopt;
+  const std::string way =
+      is_longer ? "resume " + shell_quoted(run.folder) + " run.steps=" + changes.front().b +
+                      store_option(globals.store) + "` continues it to there"
+                : shell_quoted(name) + store_option(globals.store) + "` trains a new run with this";
+  log_info(name + " has changed since " + run.folder +
+           " began; the run stays as it was begun, without" + text + "\n  `exprun " + way);
+} catch (const RecipeError& error) {  // the run needs its file no more
+  log(LogLevel::debug, error.what());
+}
+
 Performed resume(const std::string& reference, const Words& overrides,
                  const std::optional<LocalRanks>& ranks, const AttemptBegun& begun,
                  const Globals& globals) {
@@ -175,6 +197,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
   add_tags(store, run, added_tags(before, request.resolved));
+  say_if_file_changed(request, run, globals);
   if (run.state == RunState::finished && !request.extends) {
     if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));
     log_info(why_nothing_is_to_do(store, run, reference, before, globals));

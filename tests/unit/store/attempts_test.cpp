@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/diagnostic.h"
 #include "base/files/file_lock.h"
@@ -193,6 +194,25 @@ TEST_CASE("store: a run recorded as running is observed by its lock") {
   CHECK(!store.reconcile_state(run));
 }
 
+TEST_CASE("store: a run whose folder was removed is observed by its process") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = store.run(store.create_run(new_run("1a"))).value();
+  CHECK(as_observed(run, folder.path()).state == RunState::running);
+  CHECK(!store.reconcile_state(run));
+
+  RunRow of_reused_pid = run;
+  of_reused_pid.pid_started += 1;
+  CHECK(as_observed(of_reused_pid, folder.path()).state == RunState::crashed);
+  RunRow of_earlier_boot = run;
+  of_earlier_boot.boot_id = "before a restart";
+  CHECK(as_observed(of_earlier_boot, folder.path()).state == RunState::crashed);
+
+  std::filesystem::create_directories(folder.path() / run.folder);
+  std::ofstream(folder.path() / run.folder / "run.lock").close();
+  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
+}
+
 TEST_CASE("store: a crash is never recorded for another attempt, nor for another host") {
   const DatabaseFolder folder;
   Store store(folder.database(), Store::Access::read_write);
@@ -239,6 +259,8 @@ TEST_CASE("store: a container with process numbers of its own is this host, and 
   run.boot_id = run.boot_id.substr(0, run.boot_id.find('/')) + "/pid:[1]";
   CHECK(in_another_pid_namespace(run));
   CHECK(!on_another_host(run));
+  CHECK(as_observed(run, folder.path()).state == RunState::running);
+  run.last_beat_ms -= 60'000;
   CHECK(as_observed(run, folder.path()).state == RunState::crashed);
   run.boot_id = "after a restart/pid:[1]";
   CHECK(!in_another_pid_namespace(run));

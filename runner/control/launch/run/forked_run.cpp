@@ -37,9 +37,7 @@ void add(std::string& text, const std::vector<std::string>& lines) {
 std::string changes_between(const ResolvedRecipe& before, const ResolvedRecipe& now) {
   std::vector<std::string> lines;
   for (const Difference& difference : differences(before, now))
-    if (!difference.path.starts_with("run."))
-      lines.push_back(difference.path + ": " + set_or_not(difference.a) + " -> " +
-                      set_or_not(difference.b));
+    if (!difference.path.starts_with("run.")) lines.push_back(change_text(difference));
   std::string text;
   add(text, lines);
   return text;

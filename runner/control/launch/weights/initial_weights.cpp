@@ -152,6 +152,15 @@ std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreF
   return std::nullopt;
 }
 
+// What is wrong with the weights of a checkpoint, also of one that was copied out of its run;
+// nothing of other weights. `path`: its folder or a file of it.
+std::string damage_at(const fs::path& path) {
+  const fs::path folder = folder_exists(path) ? path : path.parent_path();
+  if (!path_exists(folder / kStateFile)) return "";
+  const auto problems = manifest_problems(folder, Verify::hashes, {kModelFile, kAverageFile});
+  return problems.empty() ? "" : problems.front().file + ' ' + problems.front().what;
+}
+
 // What is wrong with the checkpoint that init_from means.
 Diagnostics damage_of(const std::string& run, const Value& from, const StoreFolder& folder) try {
   checkpoint_of(run, *from.as<std::string>(), folder);
@@ -239,6 +248,9 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
   if (folder_exists(path / "checkpoints"))
     return {{from->where, "'" + path.string() + "' is the folder of a run, not of a checkpoint",
              help_for(*words, folder)}};
+  if (const std::string damage = damage_at(path); !damage.empty())
+    return {{from->where, "the checkpoint '" + path.string() + "' is damaged: " + damage,
+             "bring back a copy of it, or choose another"}};
   return {};
 }
 
