@@ -36,12 +36,10 @@ std::string_view kernel_of(std::string_view boot_id) {
   return boot_id.substr(0, boot_id.find('/'));
 }
 
-// Field 22 of /proc/PID/stat; the second, the program's name, may hold spaces and brackets. 0 where
-// there is no such process.
-int64_t start_ticks(const std::string& pid) {
+// Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
+int64_t start_ticks() {
   std::string text;
-  std::ifstream file("/proc/" + pid + "/stat");
-  if (!std::getline(file, text)) return 0;
+  std::getline(std::ifstream("/proc/self/stat"), text);
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string skipped;
   for (int field = 3; field < 22; ++field) fields >> skipped;
@@ -77,7 +75,7 @@ std::string host_of_processes() {
 ProcessIdentity this_process() {
   const Host& host = this_host();
   return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),
-          start_ticks("self")};
+          start_ticks()};
 }
 
 bool on_another_host(const RunRow& row) {
@@ -98,18 +96,12 @@ bool in_another_pid_namespace(const RunRow& row) {
 
 namespace {
 
-// Of this host, whose lock went away with its folder: the process is asked where its number means
-// one here.
-bool lives_without_folder(const RunRow& row) {
-  if (in_another_pid_namespace(row)) return !is_silent(row);
-  return row.boot_id == this_host().boot_id && row.pid_started != 0 &&
-         row.pid_started == start_ticks(std::to_string(row.pid));
-}
-
+// A lock that somebody removed with the folder tells nothing, but a trainer still says each 5 s
+// that it lives.
 bool is_held(const RunRow& row, const std::filesystem::path& lock) {
+  if (FileLock::held(lock)) return true;
   std::error_code error;
-  return std::filesystem::exists(lock, error) || error ? FileLock::held(lock)
-                                                       : lives_without_folder(row);
+  return !std::filesystem::exists(lock, error) && !error && !is_silent(row);
 }
 
 }  // namespace

@@ -13,11 +13,11 @@ namespace exprun {
 inline constexpr const char* kCrashMessage = "its process ended without recording why";
 
 // A run recorded as running whose attempt left an end record (end_record.h) ended as that record
-// says; one whose lock is free crashed: nobody was left to record its end. Where somebody removed
-// the folder, and with it the lock, its process tells if it lives. On another host neither can be
-// asked, so the run stays "running" and `last_beat_ms` tells when it was last seen alive.
-// A row read before the run ended may be answered "crashed" by mistake: read it again before acting
-// on that, or use Store::reconcile_state, which does.
+// says; one whose lock is free crashed: nobody was left to record its end. So did one whose folder
+// is gone, and the lock with it, if it is silent too. On another host the lock cannot be asked, so
+// the run stays "running" and `last_beat_ms` tells when it was last seen alive. A row read before
+// the run ended may be answered "crashed" by mistake: read it again before acting on that, or use
+// Store::reconcile_state, which does.
 RunRow as_observed(RunRow row, const std::filesystem::path& store_folder);
 
 // Whether nobody here can tell if a run recorded as running still does. This host is the kernel

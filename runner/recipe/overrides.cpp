@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/strings.h"
 #include "base/utf8.h"
@@ -241,6 +242,19 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
+// A change of type may take away the key that is removed: nobody is to be warned that it is ignored.
+// Returns the override with the whole path of its key, or nothing where it removes no value yet.
+std::optional<std::string> remove_before_types(const SchemaSet& schemas, Table& root,
+                                               const Override& override_) {
+  if (override_.form != Override::Form::removes) return std::nullopt;
+  const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
+  if (matches.size() != 1 || last_part(matches.front()) == "type") return std::nullopt;
+  const Value* value = find_path(root, matches.front());
+  if (value == nullptr || value->as<Table>() != nullptr) return std::nullopt;
+  remove(root, matches.front(), override_.key_where);
+  return with_path(override_, matches.front());
+}
+
 // A key that an override sets, by itself or in an inline table.
 struct Setting {
   const Override* by = nullptr;
@@ -356,9 +370,19 @@ std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
   const auto keep = [&](const Override& next, std::optional<std::string> whole) {
     if (whole) all[next.number] = std::move(*whole);
   };
-  for (const Override& next : parsed) keep(next, apply_types(schemas, root, next, diagnostics));
+  std::set<size_t> removed;
   for (const Override& next : parsed)
-    if (!is_type_alone(next)) keep(next, apply(schemas, root, next, Part::rest, diagnostics));
+    if (auto whole = remove_before_types(schemas, root, next)) {
+      keep(next, std::move(whole));
+      removed.insert(next.number);
+    }
+  for (const Override& next : parsed) keep(next, apply_types(schemas, root, next, diagnostics));
+  for (const Override& next : parsed) {
+    const bool is_gone =
+        removed.contains(next.number) && matching_paths(schemas, root, next.key).empty();
+    if (!is_type_alone(next) && !is_gone)
+      keep(next, apply(schemas, root, next, Part::rest, diagnostics));
+  }
   warn_of_repeated(schemas, root, text, parsed, all, diagnostics);
   return all;
 }

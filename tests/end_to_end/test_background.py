@@ -36,6 +36,12 @@ class Background(ExprunTest):
         except FileNotFoundError:
             return False
 
+    def await_end(self, process):
+        late = time.monotonic() + TIMEOUT
+        while self.lives(process):
+            self.assertLess(time.monotonic(), late)
+            time.sleep(0.05)
+
     def test_a_run_trains_in_a_session_of_its_own(self):
         name, process, said = self.detach()
         self.assertTrue(said.endswith(f"  exprun logs {name} -f   follows what it says\n"
@@ -157,8 +163,20 @@ class Background(ExprunTest):
         for name in names:
             refused = self.exprun("stop", name, code=1).err
             self.assertRegex(refused, rf"^exprun: error: stop: {name} is not running: it ended at step \d+ \(interrupted\)\n$")
+        refused = self.exprun("stop", *names, code=1).err
+        self.assertRegex(refused, rf"^exprun: error: stop: {names[0]} is not running: it ended at step \d+ \(interrupted\)\n$")
         self.assertEqual(self.exprun("stop", "o*", code=4).err, "exprun: error: stop: no running run matches 'o*'\n")
         self.assertEqual(self.exprun("stop", "--all").err, "exprun: no run is running here\n")
+
+    def test_a_run_that_has_ended_does_not_keep_others_running(self):
+        self.exprun("tiny.toml", "steps=1")
+        done = self.run_folder().name
+        for words in (), ("--no-wait",):
+            name, process, _ = self.detach()
+            said = self.exprun("stop", done, name, *words, code=1).err
+            self.assertTrue(said.startswith(f"exprun: warning: stop: {done} is not running: it is finished at step 1\n"), said)
+            self.await_end(process)
+            self.assertEqual(self.rows("SELECT state FROM runs ORDER BY run DESC LIMIT 1"), [("interrupted",)])
 
     def test_a_suspended_run_saves_and_ends_too(self):
         """Ctrl-Z in a shell, then exprun stop in another one."""
@@ -199,16 +217,12 @@ class Background(ExprunTest):
     def test_stopping_without_waiting(self):
         _, process, _ = self.detach()
         self.assertEqual(self.exprun("stop", "--all", "--no-wait").err, "exprun: asked one run to stop\n")
-        late = time.monotonic() + TIMEOUT
-        while self.lives(process):
-            self.assertLess(time.monotonic(), late)
-            time.sleep(0.05)
+        self.await_end(process)
         self.assertEqual(self.state(), "interrupted")
 
     def test_a_run_whose_folder_was_removed_is_seen_and_stopped(self):
         name, process, _ = self.detach()
         shutil.rmtree(self.run_folder())
-        self.assertEqual(self.state(), "running")
         self.assertIn("running", self.exprun("ls").out)
         self.assertIn(f"exprun: {name} is saved and ended at step ", self.exprun("stop", name).err)
         self.assertFalse(self.lives(process))

@@ -93,21 +93,25 @@ class BestCheckpoint(ExprunTest):
         (newest / "MANIFEST.json").unlink()
         self.assertIn("exprun: warning: skipped a checkpoint: step_00000020: MANIFEST.json is missing\n", self.exprun("eval", "@best").err)
 
-    def test_a_damaged_checkpoint_is_refused_by_its_path_too(self):
+    def test_damaged_weights_are_refused_by_their_path_too(self):
         self.exprun("tiny.toml", "steps=20")
         checkpoint = self.run_folder() / "checkpoints/step_00000020"
         copied = shutil.copytree(checkpoint, self.folder / "copied")
+        exported = self.folder / "exported"
+        self.exprun("export", "@last", "--huggingface", str(exported))
         warm = "tiny.toml", "steps=2", "name=warm"
-        for path in checkpoint, checkpoint / "model.safetensors", copied:
+        paths = checkpoint, checkpoint / "model.safetensors", copied, exported
+        for path in paths:
             self.exprun("check", *warm, f"init_from={path}")
-        for folder in checkpoint, copied:
+        for folder in checkpoint, copied, exported:
             flip_a_bit(folder / "model.safetensors")
-        for path in checkpoint, checkpoint / "model.safetensors", copied:
-            self.assertIn(f"error: the checkpoint '{path}' is damaged: model.safetensors has other content than the manifest says\n",
-                          self.exprun(*warm, f"init_from={path}", code=2).err)
-        (copied / "MANIFEST.json").unlink()
-        self.assertIn(f"error: the checkpoint '{copied}' is damaged: MANIFEST.json is missing\n",
-                      self.exprun("check", *warm, f"init_from={copied}", code=2).err)
+        for path in paths:
+            for command in ("check",), ():
+                self.assertIn(f"error: '{path}' is damaged: model.safetensors has other content than the manifest says\n",
+                              self.exprun(*command, *warm, f"init_from={path}", code=2).err)
+        (checkpoint / "MANIFEST.json").unlink()
+        self.assertIn(f"error: '{checkpoint}' is damaged: MANIFEST.json is missing\n",
+                      self.exprun("check", *warm, f"init_from={checkpoint}", code=2).err)
 
     def test_why_the_best_checkpoint_is_not_there_is_said(self):
         self.exprun("tiny.toml", *WORSE, "keep_best=none")

@@ -417,6 +417,15 @@ class Fork(LaterTraining):
                                rf"model\.init_from={self.origin.name} model\.init_partial=true to the command that runs the recipe\n\Z")
         self.exprun("tiny.toml", "num_layers=2", f"model.init_from={self.origin.name}", "model.init_partial=true", "steps=1")
 
+    def test_a_refused_resume_offers_no_fork_that_is_refused_too(self):
+        for change in "num_layers=2", "context_length=8", "tokenizer=byte", "dataset.path=other.txt":
+            said = self.refused("resume", "@last", change)
+            self.assertIn("; `exprun rerun ", said)
+            self.assertNotIn("exprun fork", said)
+        said = self.refused("resume", "@last", "optimizer.type=sgd")
+        (words,) = re.findall(r"`exprun (fork .*?)`", said)
+        self.exprun(*words.split())
+
     def test_other_weights_than_those_of_the_checkpoint_are_refused(self):
         name, weights = self.origin.name, f"model.init_from=runs/{self.origin.name}/checkpoints/step_00000010"
         self.assertEqual(self.refused("fork", "@last", weights, "run.steps=50"),
@@ -428,6 +437,11 @@ class Fork(LaterTraining):
         self.exprun("rerun", "@last", weights, "run.steps=50")
         self.exprun("rerun", "@last", "init_from=tiny", "run.steps=51")  # a run by its name, as for a recipe
         self.assertIn("/step_00000050\"\n", self.exprun("show", "@last").out)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        self.exprun("rerun", "@last", "init_from=tiny", "run.steps=52", "--store", "../runs", cwd=elsewhere)
+        self.assertIn("/step_00000051\"\n", self.exprun("show", "@last").out)
+        self.exprun("rm", "@last")
         self.exprun("rm", "@last")
         self.exprun("fork", "@last", "run.steps=60")  # which keeps what the recipe says
         self.assertIn(f'\ninit_from = "runs/{name}/checkpoints/step_00000010"\n', self.exprun("show", "@last").out)

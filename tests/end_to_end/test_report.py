@@ -284,6 +284,8 @@ class Report(ExprunTest):
                          [row["train/loss:max"] for row in sorted(rows, key=lambda row: row["run.seed"])])
         self.assertEqual(self.exprun(*words[:-1], "--columns", "seed,train/loss:max", "--csv").out.partition("\n")[0],
                          "run,run.seed,train/loss:max,val/loss:at(2)")
+        self.assertEqual(self.exprun(*words[:3], "--columns", "seed", "--sort", "train/loss", "--csv").out.partition("\n")[0],
+                         "run,run.seed,val/loss:at(2)")
         everything = json.loads(self.exprun("report", "--all-parameters", "--json").out)[0]
         self.assertIn("model.type", everything)
         self.assertNotIn("model.type", rows[0])

@@ -266,28 +266,25 @@ class Run(ExprunTest):
     def test_a_resume_says_that_the_recipe_has_changed(self):
         self.exprun("tiny.toml", "steps=2")
         name = self.run_folder().name
-        said = f"exprun: tiny.toml has changed since {name} began; the run stays as it was begun, without\n"
+        said = (f"exprun: tiny.toml has changed since {name} began; the run keeps the recipe that it began with, without\n"
+                "  optimizer.lr: 0.01 -> 0.02\n")
         recipe = (self.folder / "tiny.toml").read_text()
-        self.write("tiny.toml", "# a remark\n" + recipe)
-        self.assertNotIn("has changed", self.exprun("resume", name).err)
-        self.write("tiny.toml", recipe.replace("1e-2", "2e-2"))
-        self.assertIn(f"{said}  optimizer.lr: 0.01 -> 0.02\n  `exprun tiny.toml` trains a new run with this\n",
-                      self.exprun("resume", name).err)
-        self.assertIn(said, self.exprun("resume", name, "run.steps=4").err)
+        changed = recipe.replace("1e-2", "2e-2").replace("steps = 40", "steps = 80")
+        for text, is_said in (("# a remark\n" + recipe, False), (changed, True), (changed + "[schedule]", False),
+                              (recipe.replace("1e-2", "-1"), False)):
+            self.write("tiny.toml", text)
+            self.assertEqual(said in self.exprun("resume", name).err, is_said)
+        self.write("tiny.toml", changed)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        self.assertIn(said, self.exprun("resume", name, "run.steps=4", "--store", "../runs", cwd=elsewhere).err)
         self.assertEqual(self.last_step(), 4)
-        self.write("tiny.toml", "[run")
-        self.assertNotIn("has changed", self.exprun("resume", name).err)
 
-    def test_a_resume_says_how_a_run_becomes_as_long_as_its_changed_recipe(self):
-        self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
-        name = self.run_folder().name
-        self.write("tiny.toml", (self.folder / "tiny.toml").read_text().replace("steps = 40", "steps = 50"))
-        longer = "resume", name, "run.steps=50"
-        for words in ("resume", name), ("resume", "@last"):
-            self.assertIn(f"\n  run.steps: 40 -> 50\n  `exprun {' '.join(longer)}` continues it to there\n",
-                          self.exprun(*words, "max_minutes=10").err)
-        self.assertNotIn("has changed", self.exprun(*longer).err)
-        self.assertEqual(self.last_step(), 50)
+    def test_a_recipe_from_a_stream_has_not_changed(self):
+        recipe = (self.folder / "tiny.toml").read_text()
+        self.exprun("/dev/stdin", "steps=2", stdin=recipe)
+        said = self.exprun("resume", "@last", stdin=recipe.replace("1e-2", "2e-2")).err
+        self.assertNotIn("has changed", said)
 
     def test_keys_that_make_no_other_recipe_are_for_the_next_run(self):
         self.exprun("tiny.toml", "steps=2")

@@ -122,9 +122,17 @@ struct ReportedTable {
   size_t repeats = 0;  // runs that were left out
 };
 
+std::vector<size_t> metrics_of(const Rows& rows) {
+  std::vector<size_t> places;
+  for (size_t place = 0; place < rows.columns.size(); ++place)
+    if (rows.columns[place].is_metric()) places.push_back(place);
+  return places;
+}
+
 ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs,
                         const AskedReport& asked) {
   Rows rows = rows_of(store, runs, asked);
+  const auto metrics = asked.metrics.empty() ? std::vector<size_t>() : metrics_of(rows);
   const auto sorting = sorting_column(store, runs, rows, asked);
   auto order = order_of(rows, sorting, asked);
   const auto source = source_of("--columns", asked.columns);
@@ -134,10 +142,9 @@ ReportedTable report_of(const Store& store, const std::vector<ReportedRun>& runs
   const auto key_at = [&](size_t place) { return rows.columns[place].column.key; };
   if (rows.are_runs && !places.empty() && std::ranges::none_of(places, names_a_run, key_at))
     places.insert(places.begin(), kPlaceOfRun);
-  if (!places.empty() && !asked.metrics.empty())
-    for (size_t place = 0; place < rows.columns.size(); ++place)
-      if (rows.columns[place].is_metric() && !std::ranges::count(places, place))
-        places.push_back(place);
+  if (!places.empty())
+    for (const size_t metric : metrics)
+      if (!std::ranges::count(places, metric)) places.push_back(metric);
   if (!asked.sort.empty()) rows.columns[*sorting].column.priority = 0;  // it always stays
   // A person compares the rows that are shown; a program finds the same columns whatever --top is.
   const bool for_programs = asked.format.is_for_programs();

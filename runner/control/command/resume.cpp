@@ -4,6 +4,7 @@
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
+#include "base/files/file.h"
 #include "base/strings.h"
 #include "base/terminal/console.h"
 #include "control/command/line/arguments.h"
@@ -24,6 +25,14 @@
 
 namespace exprun {
 namespace {
+
+// Of a fork, which keeps those of its checkpoint: the weights, or a vocabulary of the text's own.
+bool may_make_other_tensors(const Difference& change, const ResolvedRecipe& now) {
+  const std::string& path = change.path;
+  if (path.starts_with("model.")) return path != "model.dropout";
+  return path == "dataset.tokenizer" ||
+         (path.starts_with("dataset.") && text_at(now.root(), "dataset.tokenizer") == "char");
+}
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
                          const Words& overrides, bool has_checkpoint, const Globals& globals) {
@@ -55,8 +64,14 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const std::string anew = "` trains a new run with the change";
   std::string ways;
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
-  if (has_checkpoint && !has_other_weights)
-    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
+  const bool keeps_tensors = std::ranges::none_of(
+      all, [&](const Difference& change) { return may_make_other_tensors(change, now); });
+  const bool has_other_optimizer = std::ranges::any_of(
+      all, [](const Difference& change) { return change.path == "optimizer.type"; });
+  const std::string fresh = has_other_optimizer ? " --fresh-optimizer" : "";
+  if (has_checkpoint && keeps_tensors)
+    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
+            option +
             (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
@@ -137,27 +152,22 @@ Words added_tags(const ResolvedRecipe& before, const ResolvedRecipe& now) {
   return added;
 }
 
-// The run goes on as it began, which those who have edited its recipe may not expect.
-void say_if_file_changed(const LaunchRequest& request, const RunRow& run,
-                         const Globals& globals) try {
+// The run goes on as it began, which those who have edited its recipe may not expect. A file with
+// mistakes says nothing of what the next run would be.
+void say_if_file_changed(const LaunchRequest& request, const RunRow& run) try {
   const std::string& name = request.text.files.front()->name;
   const auto file = std::filesystem::path(run.working_directory) / name;
-  if (std::error_code ignored; !std::filesystem::is_regular_file(file, ignored)) return;
+  const bool is_stream = name.starts_with("/dev/") || name.starts_with("/proc/");
+  if (is_stream || !file_exists(file)) return;
   RecipeText now = request.text;
   now.files = read_recipe(file, {}).files;
-  const auto changes = differences(request.resolved, try_resolve(now).recipe);
+  std::string changes;
+  for (const Difference& change : differences(request.resolved, resolve(now)))
+    changes += "\n  " + change_text(change);
   if (changes.empty()) return;
-  std::string text;
-  for (const Difference& change : changes) text += "\n  " + change_text(change);
-  const bool is_longer =
-      changes.size() == 1 && changes.front().path == "run.steps" && run.sweep_id == std::nullopt;
-  const std::string way =
-      is_longer ? "resume " + shell_quoted(run.folder) + " run.steps=" + changes.front().b +
-                      store_option(globals.store) + "` continues it to there"
-                : shell_quoted(name) + store_option(globals.store) + "` trains a new run with this";
   log_info(name + " has changed since " + run.folder +
-           " began; the run stays as it was begun, without" + text + "\n  `exprun " + way);
-} catch (const RecipeError& error) {  // the run needs its file no more
+           " began; the run keeps the recipe that it began with, without" + changes);
+} catch (const RecipeError& error) {
   log(LogLevel::debug, error.what());
 }
 
@@ -197,7 +207,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
   add_tags(store, run, added_tags(before, request.resolved));
-  say_if_file_changed(request, run, globals);
+  say_if_file_changed(request, run);
   if (run.state == RunState::finished && !request.extends) {
     if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));
     log_info(why_nothing_is_to_do(store, run, reference, before, globals));

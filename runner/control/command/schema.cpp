@@ -17,10 +17,11 @@ namespace exprun {
 namespace {
 
 // "optimizer/adamw" for the type alone.
-std::optional<std::string> name_of_type(const SchemaSet& schemas, const std::string& type) {
+std::vector<std::string> names_of_type(const SchemaSet& schemas, const std::string& type) {
+  std::vector<std::string> names;
   for (const std::string& name : schemas.names())
-    if (name.ends_with('/' + type)) return name;
-  return std::nullopt;
+    if (name.ends_with('/' + type)) names.push_back(name);
+  return names;
 }
 
 // The whole path of the key below `path` that has this word among its values.
@@ -45,7 +46,8 @@ std::optional<std::string> key_with_value(const SchemaSet& schemas, const std::s
 
 [[noreturn]] void refuse(const SchemaSet& schemas, const std::string& name) {
   const KeySynonym* synonym = key_synonym(name);
-  auto near = name_of_type(schemas, name);
+  const auto types = names_of_type(schemas, name);
+  auto near = types.empty() ? std::nullopt : std::optional(types.front());
   if (!near && synonym && *synonym->path) near = synonym->path;
   const auto key = near ? std::nullopt : key_with_value(schemas, name);
   if (key)
@@ -58,9 +60,11 @@ std::optional<std::string> key_with_value(const SchemaSet& schemas, const std::s
               ExitCode::bad_recipe);
 }
 
-// The schema file or key that is meant: people write "dataset.text" for "dataset/text".
+// The schema file or key that is meant: people write "adamw" or "optimizer.adamw" for
+// "optimizer/adamw".
 std::string known_name(const SchemaSet& schemas, const std::string& name) {
   if (name.empty() || schemas.find(name) || !keys_named_text(schemas, name).empty()) return name;
+  if (const auto types = names_of_type(schemas, name); types.size() == 1) return types.front();
   std::string file = name;
   if (const size_t dot = name.find('.'); dot != std::string::npos) file[dot] = '/';
   if (!schemas.find(file)) refuse(schemas, name);

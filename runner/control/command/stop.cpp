@@ -60,13 +60,15 @@ std::vector<RunRow> meant(const Store& store, const StoreFolder& folder,
   return runs;
 }
 
+std::string why_not_running(const RunRow& run) {
+  return run.folder + " is not running: it " +
+         (run.state == RunState::finished ? "is finished" : "ended") + " at step " +
+         std::to_string(run.last_step) +
+         (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")");
+}
+
 void require_running(const RunRow& run) {
-  if (run.state == RunState::running) return;
-  throw Error(
-      "stop: " + run.folder + " is not running: it " +
-      (run.state == RunState::finished ? "is finished" : "ended") + " at step " +
-      std::to_string(run.last_step) +
-      (run.state == RunState::finished ? "" : std::string(" (") + to_string(run.state) + ")"));
+  if (run.state != RunState::running) throw Error("stop: " + why_not_running(run));
 }
 
 // Its pid means no process here.
@@ -75,8 +77,7 @@ bool is_elsewhere(const RunRow& run) {
 }
 
 void require_in_reach(const RunRow& run) {
-  require_running(run);
-  if (is_elsewhere(run))
+  if (run.state == RunState::running && is_elsewhere(run))
     throw Error("stop: " + run.folder + ' ' +
                 is_running(run, on_another_host(run) ? "stop it on " + run.host : "stop it there"));
 }
@@ -104,6 +105,16 @@ std::vector<RunRow> all_meant(const Store& store, const StoreFolder& folder,
       if (!is_known) all.push_back(std::move(run));
     }
   return all;
+}
+
+// Leaves out, with a warning, those that have ended already: they do not keep the others running.
+// Whether none had. Throws Error where all have.
+bool keep_running(std::vector<RunRow>& runs) {
+  const auto has_ended = [](const RunRow& run) { return run.state != RunState::running; };
+  if (!runs.empty() && std::ranges::all_of(runs, has_ended)) require_running(runs.front());
+  for (const RunRow& run : runs)
+    if (has_ended(run)) log_warning("stop: " + why_not_running(run));
+  return std::erase_if(runs, has_ended) == 0;
 }
 
 // Its launcher passes it on. One that is gone has taken its trainer with it: that is ending. One
@@ -213,6 +224,7 @@ int run_stop(const Words& words, const Globals& globals) {
   }
   const Store store = open_store(globals.store);
   std::vector<RunRow> runs = all_meant(store, globals.store, references, require_in_reach);
+  bool as_told = keep_running(runs);
   if (all) runs = running(store, globals.store);
   std::erase_if(runs, [&](const RunRow& run) { return all && is_elsewhere(run); });
   if (runs.empty()) log_info("no run is running here");
@@ -223,8 +235,7 @@ int run_stop(const Words& words, const Globals& globals) {
              " stops with its trial; the command that began it continues both");
   if (no_wait && !runs.empty())
     log_info("asked " + pluralize(static_cast<int64_t>(runs.size()), "run") + " to stop");
-  if (no_wait) return 0;
-  bool as_told = true;
+  if (no_wait) return as_told ? 0 : static_cast<int>(ExitCode::failed);
   for (const RunRow& run : runs)
     as_told &= say_end(globals.store, awaited_end(store, globals.store, run));
   return as_told ? 0 : static_cast<int>(ExitCode::failed);

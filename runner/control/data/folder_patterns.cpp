@@ -62,24 +62,34 @@ fs::path place_of(const fs::path& folder) {
   return folder == "." ? "" : as_pattern(folder.string());
 }
 
+// Of a kind whose files are not all wanted, those that are have their names; where they are many,
+// the kind is named, so that `exprun check` says of the others what is wrong with them.
 std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
+  const fs::path place = place_of(folder);
   std::map<std::string, size_t> files;  // by their kind
-  std::set<std::string> others;         // kinds of some that are not wanted
+  std::map<std::string, std::set<std::string>> named;
+  std::set<std::string> mixed;  // kinds of which some are not wanted
   for (const fs::path& file : files_below(folder, "text")) {
     const std::string kind = kind_of(file);
-    const bool is_recipe = file.extension() == ".toml";
-    if (is_recipe || (++files[kind] <= kMostOpened && !holds(file, wanted))) others.insert(kind);
+    if (file.extension() == ".toml" ||  // a recipe
+        (++files[kind] <= kMostOpened && !holds(file, wanted)))
+      mixed.insert(kind);
+    else
+      named[kind].insert((place / as_pattern(file.lexically_relative(folder).string())).string());
   }
-  const fs::path place = place_of(folder);
-  if (others.empty() && !files.empty() && !holds_working_directory(folder))
+  if (mixed.empty() && !files.empty() && !holds_working_directory(folder))
     return {(place / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
   for (const auto& [kind, number] : files)
-    if (!others.contains(kind)) readable.emplace_back(number, kind);
+    if (named.contains(kind)) readable.emplace_back(named[kind].size(), kind);
   std::sort(readable.rbegin(), readable.rend());
   readable.resize(std::min(readable.size(), kMostKinds));
   std::vector<std::string> patterns;
-  for (const auto& [number, kind] : readable) patterns.push_back((place / "**" / kind).string());
+  for (const auto& [number, kind] : readable)
+    if (mixed.contains(kind) && number <= kMostKinds)
+      patterns.insert(patterns.end(), named[kind].begin(), named[kind].end());
+    else
+      patterns.push_back((place / "**" / kind).string());
   std::sort(patterns.begin(), patterns.end());
   return patterns;
 }

@@ -137,14 +137,12 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   }
   if (result.end != StepResult::End::completed) return result;
   if (k == 0) check_initial_loss(result.loss);
-  const double factor = pipeline_.schedule->factor(k) * plan.lr_scale;
-  result.lr = pipeline_.optimizers().lr(factor);
   if (diverged_(result)) {
     result.end = StepResult::End::diverged;
     return result;
   }
   clip(result.grad_norm);
-  pipeline_.optimizers().step(factor, k + 1 - optimizer_start_);
+  pipeline_.optimizers().step(lr_factor(k), k + 1 - optimizer_start_);
   if (const auto& average = pipeline_.train_state.average) {
     pipeline_.optimizers().await_values();
     average->update();
@@ -158,6 +156,10 @@ StepResult TrainingStep::run(int64_t k, int64_t passed_over) {
   return result;
 }
 
+double TrainingStep::lr_factor(int64_t k) const {
+  return pipeline_.schedule->factor(k) * pipeline_.plan.lr_scale;
+}
+
 StepResult TrainingStep::gradients(int64_t k, int64_t first_sample, const Batch& batch,
                                    double valid_tokens) {
   Optimizers& optimizers = pipeline_.optimizers();
@@ -168,6 +170,7 @@ StepResult TrainingStep::gradients(int64_t k, int64_t first_sample, const Batch&
   if (pipeline_.plan.scales_loss) optimizers.scale_gradients(1 / loss_scale_.value);
 
   StepResult result;
+  result.lr = optimizers.lr(lr_factor(k));
   const auto [loss, squares] = summed(*pipeline_.group, *loss_sum, optimizers.squared_gradients());
   result.loss = loss / valid_tokens;
   result.grad_norm = std::sqrt(squares);

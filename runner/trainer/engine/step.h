@@ -25,7 +25,7 @@ struct StepResult {
   End end = End::completed;
   double loss = 0;       // mean over the valid tokens of the global batch, before the update
   double grad_norm = 0;  // before clipping
-  double lr = 0;         // used by this update, of the first group
+  double lr = 0;         // of this update, whether it was made or not, of the first group
   int64_t tokens = 0;    // computed: fewer than the batch's in packed samples
   std::optional<StepTimes> times = std::nullopt;
 };
@@ -66,6 +66,8 @@ class TrainingStep {
   void set_optimizer_start(int64_t updates) { optimizer_start_ = updates; }
 
  private:
+  // By which each group's lr is multiplied in update k.
+  double lr_factor(int64_t k) const;
   // Gradients of the mean loss over the global batch.
   StepResult gradients(int64_t k, int64_t first_sample, const Batch& batch, double valid_tokens);
   // Sum of the micro-batch losses (0-dim fp64, on the device) with gradients of their mean

@@ -2,8 +2,9 @@
 // (new_run.cpp, continued_run.cpp), and the trainer inherits it (supervise.cpp): it is held as long
 // as either lives. No call releases it: the kernel does when the last of them has ended. A run that
 // is recorded as running, and whose lock is free, has crashed. That holds on this host: of a run on
-// another one only silence tells (store/run_state.h), until its job is restarted elsewhere
-// (ranks/restart_detection.h) or somebody says that its machine is gone (exprun stop --lost).
+// another one, or one whose folder somebody removed, only silence tells (store/run_state.h), until
+// its job is restarted elsewhere (ranks/restart_detection.h) or somebody says that its machine is
+// gone (exprun stop --lost).
 #pragma once
 
 #include <optional>

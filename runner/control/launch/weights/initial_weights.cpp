@@ -147,17 +147,25 @@ std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreF
   if (run.empty() || complete_checkpoints(folder.run(run)).empty()) return std::nullopt;
   HeldCheckpoint held = checkpoint_of(run, words, folder);
   const fs::path name = held.folder.path.filename();
-  return HeldWeights{(folder.shown / run / "checkpoints" / name).string(), std::move(held.reading)};
+  // A rerun has changed the working directory.
+  std::error_code error;
+  const bool is_shown_from_here = fs::equivalent(folder.shown, folder.path, error);
+  const fs::path store = is_shown_from_here ? folder.shown : folder.path;
+  return HeldWeights{(store / run / "checkpoints" / name).string(), std::move(held.reading)};
 } catch (const Error&) {  // initial_weights_problems() tells it, at its place
   return std::nullopt;
 }
 
-// What is wrong with the weights of a checkpoint, also of one that was copied out of its run;
-// nothing of other weights. `path`: its folder or a file of it.
+// What is wrong with weights whose manifest lies beside them, as those of checkpoints and exports
+// do, wherever they were copied to; nothing of other weights.
 std::string damage_at(const fs::path& path) {
   const fs::path folder = folder_exists(path) ? path : path.parent_path();
-  if (!path_exists(folder / kStateFile)) return "";
-  const auto problems = manifest_problems(folder, Verify::hashes, {kModelFile, kAverageFile});
+  std::set<std::string> weights = listed_files(folder);
+  std::erase_if(weights, [](const std::string& file) {
+    return !file.ends_with(".safetensors") || file == kOptimizerFile;
+  });
+  if (weights.empty() && !checkpoint_at(path)) return "";
+  const auto problems = manifest_problems(folder, Verify::hashes, weights);
   return problems.empty() ? "" : problems.front().file + ' ' + problems.front().what;
 }
 
@@ -249,8 +257,8 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
     return {{from->where, "'" + path.string() + "' is the folder of a run, not of a checkpoint",
              help_for(*words, folder)}};
   if (const std::string damage = damage_at(path); !damage.empty())
-    return {{from->where, "the checkpoint '" + path.string() + "' is damaged: " + damage,
-             "bring back a copy of it, or choose another"}};
+    return {{from->where, "'" + path.string() + "' is damaged: " + damage,
+             "bring back a copy of it, or choose other weights"}};
   return {};
 }
 
