@@ -242,8 +242,9 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
   return whole;
 }
 
-// A change of type may take away the key that is removed: nobody is to be warned that it is ignored.
-// Returns the override with the whole path of its key, or nothing where it removes no value yet.
+// A change of type may take away the key that is removed: nobody is to be warned that it is
+// ignored. Returns the override with the whole path of its key, or nothing where it removes no
+// value yet.
 std::optional<std::string> remove_before_types(const SchemaSet& schemas, Table& root,
                                                const Override& override_) {
   if (override_.form != Override::Form::removes) return std::nullopt;

@@ -554,6 +554,20 @@ class Housekeeping(ExprunTest):
         self.exprun("rerun", run)
         self.exprun("rm", run)
 
+    def test_checkpoints_that_a_merge_left_behind_are_missed(self):
+        self.exprun("tiny.toml", "steps=20")
+        (run,) = self.names()
+        shutil.copytree(self.folder / "runs", self.folder / "elsewhere")
+        self.exprun("--store", "elsewhere", "resume", run, "run.steps=40")
+        self.assertIn("exprun: checkpoints and logs stay in ", self.exprun("merge", "elsewhere").err)
+        said = f"exprun: warning: the newest checkpoint of {run}, of step 40, is not in this store; taking that of step 20\n"
+        uses = (("sample", run, "tokens=1"), ("eval", run), ("export", run, "--huggingface", "out"), ("fork", run, "run.steps=50", "name=forked"),
+                ("tiny.toml", "name=warm", "steps=1", f"init_from={run}"), ("resume", run, "run.steps=45"))
+        for words in uses:
+            with self.subTest(words=words):
+                self.assertIn(said, self.exprun(*words).err)
+        self.assertNotIn("is not in this store", self.exprun("eval", run).err)
+
     def test_best_is_a_run_whose_folder_is_here_where_that_is_needed(self):
         self.exprun("tiny.toml", "run.steps=2")
         (own,) = self.names()

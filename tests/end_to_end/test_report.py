@@ -266,6 +266,13 @@ class Report(ExprunTest):
         self.assertEqual([row["optimizer.lr"] for row in json.loads(self.exprun(*words).out)], better[::-1])
         self.assertEqual([point["changes"] for point in json.loads(self.exprun("sweep", "show", "--json").out)["seeds"]], ["lr=1e-3", "lr=1e-2"])
 
+    def test_a_short_key_is_one_of_the_runs_that_are_compared(self):
+        for words in ("name=plain",), ("name=adapted", "model.lora.rank=2"):
+            self.exprun("tiny.toml", "steps=1", *words)
+        self.assertIn("plain-", self.exprun("report", "plain", "--sort", "dropout", "--where", "dropout=0").out)
+        self.assertIn("'dropout' names several settings\n    dropout\n    ^^^^^^^ write model.dropout or model.lora.dropout\n",
+                      self.exprun("report", "--sort", "dropout", code=2).err)
+
     def test_metrics_order_columns_and_rows(self):
         for seed in (1, 2):
             self.exprun("tiny.toml", f"seed={seed}", "steps=4")

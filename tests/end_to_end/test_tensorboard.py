@@ -51,6 +51,18 @@ class Tensorboard(ExprunTest):
         for events in (live, self.read(python, self.folder / "exported" / self.run_folder().name)):
             self.check(events)
 
+    def test_an_export_takes_the_place_of_an_earlier_one(self):
+        self.exprun("tiny.toml", "steps=4")
+        folder = self.folder / "exported" / self.run_folder().name
+        files = []
+        for _ in range(2):
+            self.exprun("export", "@last", "--tensorboard", "exported")
+            (file,) = folder.iterdir()
+            files.append(file)
+            self.exprun("resume", "@last", "run.steps=6")
+        self.assertNotEqual(*files)
+        self.assertIn(b"train/loss", files[1].read_bytes())
+
     def test_a_run_writes_one_file(self):
         """TensorBoard never goes back to an earlier file: of two that grow, one would stand still."""
         self.exprun("tiny.toml", "metrics.tensorboard=true", "metrics.system_every='0.02 s'")

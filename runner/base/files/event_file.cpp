@@ -97,8 +97,8 @@ constexpr std::array<uint32_t, 256> make_crc_table() {
 
 std::string file_name(double seconds) {
   static std::atomic<int> count{0};
-  return "events.out.tfevents." + std::to_string(static_cast<int64_t>(seconds)) + "." +
-         host_name() + "." + std::to_string(::getpid()) + "." + std::to_string(count++);
+  return EventFile::file_head(seconds) + host_name() + "." + std::to_string(::getpid()) + "." +
+         std::to_string(count++);
 }
 
 }  // namespace
@@ -118,6 +118,10 @@ HyperParameter hyper_parameter(const std::string& toml) {
   if (!toml.empty() && *end == '\0') return number;
   const bool quoted = toml.size() >= 2 && toml.front() == '"' && toml.back() == '"';
   return quoted ? toml.substr(1, toml.size() - 2) : toml;
+}
+
+std::string EventFile::file_head(double seconds) {
+  return "events.out.tfevents." + std::to_string(static_cast<int64_t>(seconds)) + ".";
 }
 
 EventFile::EventFile(const fs::path& folder, double seconds) : path_(folder / file_name(seconds)) {

@@ -29,6 +29,9 @@ class EventFile {
   // Error.
   EventFile(const std::filesystem::path& folder, double seconds);
 
+  // With which the names of all files that begin at this time begin.
+  static std::string file_head(double seconds);
+
   // `seconds` is since 1970. Throws Error; a record that could not be written whole is taken back,
   // so that later ones can be read.
   void scalar(double seconds, int64_t step, std::string_view tag, double value);

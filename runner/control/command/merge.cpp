@@ -82,7 +82,7 @@ int run_merge(const Words& words, const Globals& globals) {
     log_info("merge: exprun merge --help says how to take in runs that were left out");
   log_info(pluralize(merged.added, "run") + " added, " + std::to_string(merged.updated) +
            " updated, " + std::to_string(merged.unchanged) + " unchanged");
-  if (merged.added > 0)
+  if (merged.added + merged.updated > 0)
     log_info("checkpoints and logs stay in '" + other.parent_path().string() +
              "'; to continue or sample a run here, copy its folder to '" +
              globals.store.shown.string() + "' too");

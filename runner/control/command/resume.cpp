@@ -71,8 +71,7 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const std::string fresh = has_other_optimizer ? " --fresh-optimizer" : "";
   if (has_checkpoint && keeps_tensors)
     ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
-            option +
-            (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
+            option + (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "

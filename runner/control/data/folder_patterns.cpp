@@ -62,8 +62,8 @@ fs::path place_of(const fs::path& folder) {
   return folder == "." ? "" : as_pattern(folder.string());
 }
 
-// Of a kind whose files are not all wanted, those that are have their names; where they are many,
-// the kind is named, so that `exprun check` says of the others what is wrong with them.
+// Kinds of which all files are wanted. Where there are none, single files: of a kind with many of
+// them the kind, so that `exprun check` says of the others what is wrong with them.
 std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
   const fs::path place = place_of(folder);
   std::map<std::string, size_t> files;  // by their kind
@@ -71,8 +71,8 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
   std::set<std::string> mixed;  // kinds of which some are not wanted
   for (const fs::path& file : files_below(folder, "text")) {
     const std::string kind = kind_of(file);
-    if (file.extension() == ".toml" ||  // a recipe
-        (++files[kind] <= kMostOpened && !holds(file, wanted)))
+    const bool is_recipe = file.extension() == ".toml";
+    if (is_recipe || (++files[kind] <= kMostOpened && !holds(file, wanted)))
       mixed.insert(kind);
     else
       named[kind].insert((place / as_pattern(file.lexically_relative(folder).string())).string());
@@ -81,15 +81,18 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
     return {(place / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
   for (const auto& [kind, number] : files)
-    if (named.contains(kind)) readable.emplace_back(named[kind].size(), kind);
+    if (!mixed.contains(kind)) readable.emplace_back(number, kind);
   std::sort(readable.rbegin(), readable.rend());
   readable.resize(std::min(readable.size(), kMostKinds));
   std::vector<std::string> patterns;
-  for (const auto& [number, kind] : readable)
-    if (mixed.contains(kind) && number <= kMostKinds)
-      patterns.insert(patterns.end(), named[kind].begin(), named[kind].end());
-    else
+  for (const auto& [number, kind] : readable) patterns.push_back((place / "**" / kind).string());
+  if (!patterns.empty()) named.clear();
+  for (const auto& [kind, names] : named) {
+    if (names.size() > kMostNamed)
       patterns.push_back((place / "**" / kind).string());
+    else
+      patterns.insert(patterns.end(), names.begin(), names.end());
+  }
   std::sort(patterns.begin(), patterns.end());
   return patterns;
 }

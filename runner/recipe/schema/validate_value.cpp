@@ -72,7 +72,8 @@ std::string help_for(const Schema& schema, const std::string& text) {
   if (fraction && (unit.starts_with("step") || unit.starts_with("token")))
     return "a number of " + unit + " must be whole";
   const std::string units = unit_list(schema);
-  if (unit == "m" && units.find("min") != units.npos) return "write \"" + number + " min\"";
+  if (unit == "m" && units.find("min") != units.npos)
+    return "write \"" + std::string(trimmed(number)) + " min\"";
   const std::vector<std::string> candidates = {"steps", "epochs", "tokens", "min", "hours"};
   if (const auto near = nearest(unit, candidates); near && parse_period(number + *near))
     return "did you mean \"" + number + *near + "\"?";

@@ -86,6 +86,17 @@ TEST_CASE("folder patterns: texts, without what else lies there") {
   CHECK(named_in(folder, {"instruction"}) == "**/*.jsonl");
 }
 
+TEST_CASE("folder patterns: one file of no use does not hide the texts beside it") {
+  const TemporaryFolder folder;
+  folder.write("notes.txt", "\xff\xfe" + std::string("n\0o\0", 4));
+  CHECK(named_in(folder, {}) == "");
+  for (const char* name : {"a.txt", "b.txt", "deeper/c.txt", "[d].txt"})
+    folder.write(name, "a text");
+  CHECK(named_in(folder, {}) == "\\[d].txt a.txt b.txt deeper/c.txt");
+  folder.write("e.txt", "a text");
+  CHECK(named_in(folder, {}) == "**/*.txt");
+}
+
 TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote there") {
   const TemporaryFolder folder;
   folder.write("README", "a text");

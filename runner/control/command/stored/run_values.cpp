@@ -85,6 +85,20 @@ std::vector<std::string> paths_named(const std::string& name, std::vector<std::s
   return preferred_paths(std::move(paths));
 }
 
+// The same of some runs: the paths that one of them has, if any has one.
+std::vector<std::string> paths_named(const std::string& name, const std::vector<std::string>& paths,
+                                     const Store& store, const Runs& runs) {
+  const std::vector<std::string> all = paths_named(name, paths);
+  if (all.size() < 2) return all;
+  std::vector<std::string> theirs;
+  for (const std::string& path : all) {
+    const auto values = store.parameter_by_run(path);
+    if (std::ranges::any_of(runs, [&](const auto& run) { return values.contains(run.run.id); }))
+      theirs.push_back(path);
+  }
+  return theirs.empty() ? all : theirs;
+}
+
 // What the values of a key are where they can be no numbers: "a duration"; empty for all others,
 // and for keys of other versions.
 std::string no_number_at(const std::string& path) {
@@ -223,7 +237,7 @@ RunValues parameter_values(const Store& store, const Runs& runs, const std::stri
 Setting setting_named(const Store& store, const Runs& runs, const std::string& name,
                       const SourceSpan& where) {
   const auto paths = store.parameter_paths();
-  const auto found = paths_named(name, paths);
+  const auto found = paths_named(name, paths, store, runs);
   if (found.size() > 1) refuse_several(store, name, found, where);
   if (found.size() == 1) return {found.front(), parameter_values(store, runs, found.front())};
   if (auto values = values_of_unused_key(runs, name)) return {name, std::move(*values)};
@@ -241,7 +255,7 @@ RunValues values_of(const Store& store, const Runs& runs, const ValueName& name,
   if (name.which == Which::plain) {
     if (auto column = ls_cells(runs, name.name, now_ms())) return recorded(std::move(*column));
     const auto paths = store.parameter_paths();
-    const auto found = paths_named(name.name, paths);
+    const auto found = paths_named(name.name, paths, store, runs);
     if (found.size() > 1) refuse_several(store, name.name, found, where);
     if (found.size() == 1) return parameter_values(store, runs, found.front());
     if (auto values = series_values(store, runs, name)) return *values;

@@ -43,6 +43,19 @@ std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
   return HeldCheckpoint{checkpoint, std::move(*reading)};
 }
 
+// A merge brings what a run has recorded since, but not its checkpoints.
+void warn_of_newer_elsewhere(const Store& store, const StoreFolder& folder, const RunRow& run,
+                             int64_t taken) {
+  int64_t newest = taken;
+  for (const CheckpointRow& saved : store.checkpoints(run.id))
+    newest = std::max(newest, saved.step);
+  if (newest == taken ||
+      path_exists(folder.run(run.folder).checkpoints() / checkpoint_name(newest)))
+    return;
+  log_warning("the newest checkpoint of " + run.folder + ", of step " + std::to_string(newest) +
+              ", is not in this store; taking that of step " + std::to_string(taken));
+}
+
 // As chosen_checkpoint(); nothing where one was removed before it could be held.
 std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const std::string& run,
                                               const CheckpointAsker& asker) {
@@ -53,6 +66,8 @@ std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const s
     const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
     if (!problem) {
       warn_of_skipped(skipped);
+      const Store store(folder.database(), Store::Access::read_only);
+      warn_of_newer_elsewhere(store, folder, store.find_run(run), checkpoint.step);
       return found;
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
@@ -212,6 +227,7 @@ std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
   const bool diverged = run.state == RunState::diverged;
   const auto checkpoint = newest_to_continue_from(folder.run(run.folder), skipped);
   warn_of_skipped(skipped);
+  if (checkpoint) warn_of_newer_elsewhere(store, folder, run, checkpoint->step);
   if (!checkpoint && !run.origin.empty()) {
     const std::string why = why_not_repeated(folder, run);
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it " +

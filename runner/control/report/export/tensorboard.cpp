@@ -38,6 +38,15 @@ std::vector<fs::path> sample_files(const RunFolder& folder) {
   return files;
 }
 
+// TensorBoard would draw each curve again for each earlier export of the run.
+std::vector<fs::path> earlier_exports(const fs::path& folder, const std::string& file_head) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (entry.path().filename().string().starts_with(file_head)) files.push_back(entry.path());
+  return files;
+}
+
 void write_hyper_parameters(EventFile& file, double seconds, const Store& store,
                             const RunRow& run) {
   std::vector<std::pair<std::string, HyperParameter>> parameters;
@@ -54,6 +63,7 @@ void write_hyper_parameters(EventFile& file, double seconds, const Store& store,
 void write_tensorboard(const Store& store, const RunRow& run, const RunFolder& folder,
                        const fs::path& into) {
   const double seconds = static_cast<double>(run.started_ms) / 1e3;
+  const auto earlier = earlier_exports(into, EventFile::file_head(seconds));
   EventFile file(into, seconds);
   write_hyper_parameters(file, seconds, store, run);
   store.each_value(run.id, /*archived=*/false, [&](const ValueRow& row) {
@@ -62,6 +72,8 @@ void write_tensorboard(const Store& store, const RunRow& run, const RunFolder& f
   for (const fs::path& path : sample_files(folder))
     if (const auto sample = sample_named(path.stem().string()))
       file.text(seconds, sample->step, sample->name, read_file(path));
+  std::error_code ignored;
+  for (const fs::path& other : earlier) fs::remove(other, ignored);
 }
 
 }  // namespace exprun
