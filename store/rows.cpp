@@ -53,6 +53,8 @@ const std::string kSelectRuns =
     "version, git_commit, git_dirty, removed_ms, "
     "(SELECT from_step FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
     "all_runs.attempt), "
+    "(SELECT pid_started FROM attempt AS a WHERE a.run = all_runs.run AND a.attempt = "
+    "all_runs.attempt), "
     "coalesce((SELECT b.content FROM run_blob AS l JOIN blob AS b ON b.id = l.blob "
     "WHERE l.run = all_runs.run AND l.kind = 'origin'), '') FROM all_runs ";
 
@@ -83,6 +85,7 @@ RunRow read_run(Query& query) {
   row.git_dirty = query.optional_flag(column++);
   row.removed_ms = query.optional_integer(column++);
   row.from_step = query.integer(column++);
+  row.pid_started = query.integer(column++);
   row.origin = query.text(column++);
   return row;
 }

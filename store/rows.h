@@ -91,6 +91,7 @@ struct RunRow {
   std::string boot_id;
   std::string machine_id;
   int64_t pid = 0;
+  int64_t pid_started = 0;  // as ProcessIdentity's
   std::optional<int64_t> sweep_id, trial;
   int64_t last_beat_ms = 0;  // when its trainer last said that it lives
   std::string tags;          // joined by commas

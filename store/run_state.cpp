@@ -1,7 +1,9 @@
 #include "store/run_state.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -36,16 +38,19 @@ std::string_view kernel_of(std::string_view boot_id) {
   return boot_id.substr(0, boot_id.find('/'));
 }
 
-// Field 22 of /proc/self/stat; the second, the program's name, may hold spaces and brackets.
-int64_t start_ticks() {
+// Field 22 of /proc/PID/stat; the second, the program's name, may hold spaces and brackets. 0 for a
+// process that is gone, or a zombie.
+int64_t start_ticks(const std::string& pid) {
   std::string text;
-  std::getline(std::ifstream("/proc/self/stat"), text);
+  std::ifstream file("/proc/" + pid + "/stat");
+  if (!std::getline(file, text)) return 0;
   std::istringstream fields(text.substr(text.rfind(')') + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
+  std::string state, skipped;
+  fields >> state;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
   int64_t ticks = 0;
   fields >> ticks;
-  return ticks;
+  return state == "Z" || state == "X" ? 0 : ticks;
 }
 
 // What does not change while a process lives: those who wait for runs ask again and again.
@@ -75,7 +80,7 @@ std::string host_of_processes() {
 ProcessIdentity this_process() {
   const Host& host = this_host();
   return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),
-          start_ticks()};
+          start_ticks("self")};
 }
 
 bool on_another_host(const RunRow& row) {
@@ -87,6 +92,11 @@ bool on_another_host(const RunRow& row) {
 bool is_silent(const RunRow& row) {
   constexpr int64_t kSilenceMs = 30'000;
   return now_ms() - row.last_beat_ms >= kSilenceMs;
+}
+
+bool launcher_lives(const RunRow& row) {
+  if (::kill(static_cast<pid_t>(row.pid), 0) != 0) return errno != ESRCH;
+  return row.pid_started == start_ticks(std::to_string(row.pid));
 }
 
 bool in_another_pid_namespace(const RunRow& row) {

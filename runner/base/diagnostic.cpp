@@ -225,6 +225,18 @@ bool has_errors(const Diagnostics& diagnostics) {
                      [](const Diagnostic& d) { return d.severity == Severity::error; });
 }
 
+Diagnostics not_told(Diagnostics diagnostics, const Diagnostics& told) {
+  const auto place = [](const SourceSpan& where) {
+    return std::tuple(where ? where.file->name : "", where.line, where.column);
+  };
+  std::erase_if(diagnostics, [&](const Diagnostic& diagnostic) {
+    return std::any_of(told.begin(), told.end(), [&](const Diagnostic& other) {
+      return other.message == diagnostic.message && place(other.where) == place(diagnostic.where);
+    });
+  });
+  return diagnostics;
+}
+
 RecipeError::RecipeError(Diagnostics diagnostics)
     : std::runtime_error(render(diagnostics)), diagnostics_(sorted(std::move(diagnostics))) {}
 

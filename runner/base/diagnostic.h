@@ -86,6 +86,9 @@ std::string render(const Diagnostics& diagnostics);
 
 bool has_errors(const Diagnostics& diagnostics);
 
+// Without those that were `told` before: the same message at the same place.
+Diagnostics not_told(Diagnostics diagnostics, const Diagnostics& told);
+
 // The user's text is wrong. Exit code 2. what() is the rendered text.
 class RecipeError : public std::runtime_error {
  public:

@@ -243,17 +243,21 @@ std::optional<std::string> apply_types(const SchemaSet& schemas, Table& root,
 }
 
 // A change of type may take away the key that is removed: nobody is to be warned that it is
-// ignored. Returns the override with the whole path of its key, or nothing where it removes no
-// value yet.
+// ignored. `removed`: the paths that overrides before it have removed. Returns the override with
+// the whole path of its key, or nothing where it removes no value yet.
 std::optional<std::string> remove_before_types(const SchemaSet& schemas, Table& root,
-                                               const Override& override_) {
+                                               const Override& override_,
+                                               std::set<std::string>& removed) {
   if (override_.form != Override::Form::removes) return std::nullopt;
   const std::vector<std::string> matches = matching_paths(schemas, root, override_.key);
   if (matches.size() != 1 || last_part(matches.front()) == "type") return std::nullopt;
-  const Value* value = find_path(root, matches.front());
-  if (value == nullptr || value->as<Table>() != nullptr) return std::nullopt;
-  remove(root, matches.front(), override_.key_where);
-  return with_path(override_, matches.front());
+  const std::string& path = matches.front();
+  const Value* value = find_path(root, path);
+  const bool is_there = value != nullptr && value->as<Table>() == nullptr;
+  if (!is_there && !removed.contains(path)) return std::nullopt;
+  remove(root, path, override_.key_where);
+  removed.insert(path);
+  return with_path(override_, path);
 }
 
 // A key that an override sets, by itself or in an inline table.
@@ -371,9 +375,10 @@ std::vector<std::string> apply_overrides(const SchemaSet& schemas, Table& root,
   const auto keep = [&](const Override& next, std::optional<std::string> whole) {
     if (whole) all[next.number] = std::move(*whole);
   };
+  std::set<std::string> paths;
   std::set<size_t> removed;
   for (const Override& next : parsed)
-    if (auto whole = remove_before_types(schemas, root, next)) {
+    if (auto whole = remove_before_types(schemas, root, next, paths)) {
       keep(next, std::move(whole));
       removed.insert(next.number);
     }

@@ -103,12 +103,17 @@ class BestCheckpoint(ExprunTest):
         paths = checkpoint, checkpoint / "model.safetensors", copied, exported
         for path in paths:
             self.exprun("check", *warm, f"init_from={path}")
+        shutil.copy(exported / "model.safetensors", self.folder / "sound")
         for folder in checkpoint, copied, exported:
             flip_a_bit(folder / "model.safetensors")
         for path in paths:
             for command in ("check",), ():
                 self.assertIn(f"error: '{path}' is damaged: model.safetensors has other content than the manifest says\n",
                               self.exprun(*command, *warm, f"init_from={path}", code=2).err)
+        shutil.copy(self.folder / "sound", exported / "other.safetensors")
+        self.exprun("check", *warm, f"init_from={exported}/other.safetensors")  # which the manifest does not know
+        (exported / "MANIFEST.json").unlink()  # as one who has changed the weights is told
+        self.exprun("check", *warm, f"init_from={exported}")
         (checkpoint / "MANIFEST.json").unlink()
         self.assertIn(f"error: '{checkpoint}' is damaged: MANIFEST.json is missing\n",
                       self.exprun("check", *warm, f"init_from={checkpoint}", code=2).err)

@@ -499,6 +499,11 @@ class Housekeeping(ExprunTest):
         self.assertEqual(len(self.names()), 2)
         self.assertIn("40", self.exprun("show", "removed").out)
 
+    def test_tags_are_for_a_run_that_is_continued_too(self):
+        self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
+        self.assertIn("exprun: added the tag later to tiny-", self.exprun("tiny.toml", "max_minutes=10", 'run.tags=["later"]').err)
+        self.assertEqual(self.names("--tag", "later"), self.names())
+
     def test_merge_twice(self):
         self.exprun("tiny.toml")
         self.exprun("--store", "elsewhere", "tiny.toml", "name=other")
@@ -560,12 +565,15 @@ class Housekeeping(ExprunTest):
         shutil.copytree(self.folder / "runs", self.folder / "elsewhere")
         self.exprun("--store", "elsewhere", "resume", run, "run.steps=40")
         self.assertIn("exprun: checkpoints and logs stay in ", self.exprun("merge", "elsewhere").err)
-        said = f"exprun: warning: the newest checkpoint of {run}, of step 40, is not in this store; taking that of step 20\n"
+        missed = f"exprun: warning: the newest checkpoint of {run}, of step 40, is not in this store; taking "
+        said = f"{missed}that of step 20\n"
+        for words in ("@best",), (run, "--step", "best"):
+            self.assertEqual(self.exprun("eval", *words).err.count(f"{missed}the best of those that are\n"), 1)
         uses = (("sample", run, "tokens=1"), ("eval", run), ("export", run, "--huggingface", "out"), ("fork", run, "run.steps=50", "name=forked"),
                 ("tiny.toml", "name=warm", "steps=1", f"init_from={run}"), ("resume", run, "run.steps=45"))
         for words in uses:
             with self.subTest(words=words):
-                self.assertIn(said, self.exprun(*words).err)
+                self.assertEqual(self.exprun(*words).err.count(said), 1)
         self.assertNotIn("is not in this store", self.exprun("eval", run).err)
 
     def test_best_is_a_run_whose_folder_is_here_where_that_is_needed(self):

@@ -338,6 +338,9 @@ class Schema(ExprunTest):
             self.assertEqual(self.exprun("schema", name.replace("/", ".")).out, self.exprun("schema", name).out)
             self.assertEqual(self.exprun("schema", name.replace("/", "."), "--json").out, self.exprun("schema", name, "--json").out)
 
+    def test_a_type_alone(self):
+        self.assertEqual(self.exprun("schema", "adamw").out, self.exprun("schema", "optimizer/adamw").out)
+
     def test_a_table_below_a_table(self):
         for name in ("norm", "model.norm"):
             text = self.exprun("schema", name).out

@@ -266,8 +266,7 @@ class Run(ExprunTest):
     def test_a_resume_says_that_the_recipe_has_changed(self):
         self.exprun("tiny.toml", "steps=2")
         name = self.run_folder().name
-        said = (f"exprun: tiny.toml has changed since {name} began; the run keeps the recipe that it began with, without\n"
-                "  optimizer.lr: 0.01 -> 0.02\n")
+        said = f"exprun: {name} keeps its own recipe, from which tiny.toml differs by now:\n  optimizer.lr: 0.01 -> 0.02\n"
         recipe = (self.folder / "tiny.toml").read_text()
         changed = recipe.replace("1e-2", "2e-2").replace("steps = 40", "steps = 80")
         for text, is_said in (("# a remark\n" + recipe, False), (changed, True), (changed + "[schedule]", False),
@@ -280,11 +279,18 @@ class Run(ExprunTest):
         self.assertIn(said, self.exprun("resume", name, "run.steps=4", "--store", "../runs", cwd=elsewhere).err)
         self.assertEqual(self.last_step(), 4)
 
+    def test_a_run_is_warned_of_its_recipe_once(self):
+        warning = "warning: 'checkpoint.every' is longer than the run\n"
+        self.assertIn(warning, self.exprun("tiny.toml", "steps=2", "checkpoint.every=100 steps").err)
+        for words in ("resume", "@last"), ("eval", "@last"), ("sample", "@last", "tokens=1"):
+            self.assertNotIn("warning", self.exprun(*words).err)
+        self.assertIn(warning, self.exprun("resume", "@last", "run.steps=6", "checkpoint.every=50 steps").err)
+
     def test_a_recipe_from_a_stream_has_not_changed(self):
         recipe = (self.folder / "tiny.toml").read_text()
         self.exprun("/dev/stdin", "steps=2", stdin=recipe)
         said = self.exprun("resume", "@last", stdin=recipe.replace("1e-2", "2e-2")).err
-        self.assertNotIn("has changed", said)
+        self.assertNotIn("differs by now", said)
 
     def test_keys_that_make_no_other_recipe_are_for_the_next_run(self):
         self.exprun("tiny.toml", "steps=2")

@@ -117,6 +117,12 @@ class Sweep(SweepCrashes):
         self.assertEqual(self.rows("SELECT state FROM runs ORDER BY run"), [("interrupted",), ("finished",), ("finished",)])
         self.assertEqual(self.rows("SELECT state FROM trials"), [("finished",)] * 2)
 
+    def test_the_tags_of_a_sweep_are_for_the_runs_that_it_takes_up_too(self):
+        self.exprun("tiny.toml", "steps=2", "seed=1", 'run.tags=["own"]')
+        for tag in "some", "others":
+            self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2", f'run.tags=["{tag}"]')
+        self.assertEqual(self.rows("SELECT seed, tags FROM runs ORDER BY seed"), [(1, "others,own,some"), (2, "others,some")])
+
     def test_a_trial_is_not_extended_but_forked(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "run.early_stop.patience=9")
         shown, ((trial,),) = self.exprun("sweep", "show", "1").out, self.rows("SELECT folder FROM runs WHERE run = 1")

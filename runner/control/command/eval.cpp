@@ -196,10 +196,11 @@ int run_eval(const Words& words, const Globals& globals) {
   if (!name.empty() && !weights.run())
     throw Error("eval: --as is for the results of a run; those of a HuggingFace folder are printed",
                 ExitCode::bad_recipe);
-  overrides = in_evaluations(overrides, try_resolve(weights.recipe({})).recipe.root());
+  const Resolution own = try_resolve(weights.recipe({}));
+  overrides = in_evaluations(overrides, own.recipe.root());
   const RecipeText text = weights.recipe({}, overrides);
   const WorkingDirectory there(weights.run());
-  const ResolvedRecipe recipe = resolved_aloud(text);
+  const ResolvedRecipe recipe = resolved_aloud(text, own.diagnostics);
   require_evaluation_keys(recipe, overrides);
   const bool is_empty = recipe.section("evaluation").keys().empty();
   EvaluatedWeights located = weights.located(text);
@@ -215,8 +216,7 @@ int run_eval(const Words& words, const Globals& globals) {
   if (weights.run()) {
     try {
       Store store = open_store_to_change(globals.store);
-      const ResolvedRecipe own = resolve(weights.recipe({}));
-      record_evaluations(store, *weights.run(), {own, recipe, name}, results);
+      record_evaluations(store, *weights.run(), {own.recipe, recipe, name}, results);
     } catch (const Error& error) {
       log_warning(std::string("eval: the results were not recorded: ") + error.what());
     }

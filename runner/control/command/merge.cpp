@@ -38,7 +38,8 @@ std::string problem_of(const std::string& what, const fs::path& other) {
   return "";
 }
 
-// Its lock lies beside the other store; on another host nobody can tell, so it counts as running.
+// Its lock lies beside the other store. On another host nobody can tell, so it counts as running;
+// so does, for a moment, one whose folder was not copied with the database.
 bool still_runs(const RunRow& run, const fs::path& other) {
   return as_observed(run, other.parent_path()).state == RunState::running;
 }

@@ -26,11 +26,12 @@
 namespace exprun {
 namespace {
 
-// Of a fork, which keeps those of its checkpoint: the weights, or a vocabulary of the text's own.
-bool may_make_other_tensors(const Difference& change, const ResolvedRecipe& now) {
+// A fork keeps the weights of its checkpoint; only their shapes, which are not known here, would
+// tell for certain.
+bool may_make_other_weights(const Difference& change, const ResolvedRecipe& now) {
   const std::string& path = change.path;
   if (path.starts_with("model.")) return path != "model.dropout";
-  return path == "dataset.tokenizer" ||
+  return path == "precision.parameters" || path == "dataset.tokenizer" ||
          (path.starts_with("dataset.") && text_at(now.root(), "dataset.tokenizer") == "char");
 }
 
@@ -64,12 +65,16 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   const std::string anew = "` trains a new run with the change";
   std::string ways;
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
-  const bool keeps_tensors = std::ranges::none_of(
-      all, [&](const Difference& change) { return may_make_other_tensors(change, now); });
-  const bool has_other_optimizer = std::ranges::any_of(
-      all, [](const Difference& change) { return change.path == "optimizer.type"; });
-  const std::string fresh = has_other_optimizer ? " --fresh-optimizer" : "";
-  if (has_checkpoint && keeps_tensors)
+  const bool keeps_weights = std::ranges::none_of(
+      all, [&](const Difference& change) { return may_make_other_weights(change, now); });
+  const bool has_other_state = std::ranges::any_of(all, [](const Difference& change) {
+    return change.path == "optimizer.type" || change.path == "optimizer.frozen" ||
+           change.path.starts_with("optimizer.groups.");
+  });
+  const std::string fresh = has_other_state ? " --fresh-optimizer" : "";
+  const auto steps = integer_at(now.root(), "run.steps");
+  const bool has_steps_left = is_over || !steps || *steps > run.last_step;
+  if (has_checkpoint && keeps_weights && has_steps_left)
     ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
             option + (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
@@ -164,8 +169,7 @@ void say_if_file_changed(const LaunchRequest& request, const RunRow& run) try {
   for (const Difference& change : differences(request.resolved, resolve(now)))
     changes += "\n  " + change_text(change);
   if (changes.empty()) return;
-  log_info(name + " has changed since " + run.folder +
-           " began; the run keeps the recipe that it began with, without" + changes);
+  log_info(run.folder + " keeps its own recipe, from which " + name + " differs by now:" + changes);
 } catch (const RecipeError& error) {
   log(LogLevel::debug, error.what());
 }
@@ -182,6 +186,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });
+  require_ended(run);
   if (run.state != RunState::finished || !overrides.empty())
     require_run_folder(globals.store, run, "resume");
   if (!ranks && run.state != RunState::finished)
@@ -190,13 +195,13 @@ Performed resume(const std::string& reference, const Words& overrides,
   const RecipeText text_before = text;
   const ResolvedRecipe before = resolve_stored(text, "resume", reference);
   text.type(overrides);
-  LaunchRequest request = request_for(with_world_size_of(ranks, std::move(text)), globals);
+  LaunchRequest request =
+      request_for(with_world_size_of(ranks, std::move(text)), globals, before.warnings());
   request.ranks = ranks;
   request.begun = begun;
   require_same_recipe(request.resolved, before, run, overrides,
                       !complete_checkpoints(globals.store.run(run.folder)).empty(), globals);
   require_same_name(run, before, request.resolved);
-  require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
     require_no_trial(store, globals.store, run, overrides);

@@ -101,8 +101,6 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
 void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
   const RunRow& run = launched.run;
-  // They are no part of what makes a recipe another: they are for the run that is there.
-  add_tags(store, run, resolved.section("run").get<Words>("tags"));
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
   const bool is_extended = run.recipe_hash != resolved.hash();
   const auto data = data_fingerprint(
@@ -125,6 +123,9 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
 
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
+  // They are no part of what makes a recipe another: they are for the run that is there.
+  if (launched.decision == Decision::show_result || launched.decision == Decision::continue_run)
+    add_tags(store, launched.run, resolved.section("run").get<Words>("tags"));
   switch (launched.decision) {
     case Decision::refuse_running:
       refuse_running(store, launched.run, resolved);

@@ -103,7 +103,7 @@ void refuse_unusable_prompts(const TypedSample& typed) {
     if (typed.form(text, false).given.empty())
       problems.push_back(
           {where, "a prompt is empty", "the shortest is a line break: --prompt $'\\n'"});
-    else if (text == "\\n")
+    else if (text == "\\n" && where.file->name == "--prompt")
       problems.push_back({where, "the prompt is two characters, a backslash and an n",
                           "a line break is --prompt $'\\n'"});
     else if (std::string problem = problem_of_prompt(text); !problem.empty())

@@ -120,6 +120,7 @@ bool keep_running(std::vector<RunRow>& runs) {
 // Its launcher passes it on. One that is gone has taken its trainer with it: that is ending. One
 // that is suspended (Ctrl-Z) goes on, to save.
 void tell_to_end(const RunRow& run) {
+  if (!launcher_lives(run)) return say_if_launcher_is_lost(run);
   for (const int signal : {SIGTERM, SIGCONT})
     if (::kill(static_cast<pid_t>(run.pid), signal) != 0 && errno != ESRCH)
       throw file_error("stop", run.folder);

@@ -62,34 +62,53 @@ fs::path place_of(const fs::path& folder) {
   return folder == "." ? "" : as_pattern(folder.string());
 }
 
-// Kinds of which all files are wanted. Where there are none, single files: of a kind with many of
-// them the kind, so that `exprun check` says of the others what is wrong with them.
-std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
-  const fs::path place = place_of(folder);
-  std::map<std::string, size_t> files;  // by their kind
-  std::map<std::string, std::set<std::string>> named;
-  std::set<std::string> mixed;  // kinds of which some are not wanted
+// What a folder holds, by kind.
+struct Kinds {
+  std::map<std::string, size_t> files;
+  std::map<std::string, std::set<std::string>> wanted;  // names of files that are wanted
+  std::set<std::string> mixed;                          // of which some are not
+};
+
+Kinds kinds_in(const fs::path& folder, Content content) {
+  Kinds kinds;
   for (const fs::path& file : files_below(folder, "text")) {
     const std::string kind = kind_of(file);
     const bool is_recipe = file.extension() == ".toml";
-    if (is_recipe || (++files[kind] <= kMostOpened && !holds(file, wanted)))
-      mixed.insert(kind);
+    const fs::path name = place_of(folder) / as_pattern(file.lexically_relative(folder).string());
+    if (is_recipe || (++kinds.files[kind] <= kMostOpened && !holds(file, content)))
+      kinds.mixed.insert(kind);
     else
-      named[kind].insert((place / as_pattern(file.lexically_relative(folder).string())).string());
+      kinds.wanted[kind].insert(name.string());
   }
-  if (mixed.empty() && !files.empty() && !holds_working_directory(folder))
-    return {(place / "**").string()};
+  return kinds;
+}
+
+std::string pattern_of(const std::string& kind, const fs::path& folder) {
+  return (place_of(folder) / "**" / kind).string();
+}
+
+std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
+  const Kinds kinds = kinds_in(folder, wanted);
+  if (kinds.mixed.empty() && !kinds.files.empty() && !holds_working_directory(folder))
+    return {(place_of(folder) / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
-  for (const auto& [kind, number] : files)
-    if (!mixed.contains(kind)) readable.emplace_back(number, kind);
+  for (const auto& [kind, number] : kinds.files)
+    if (!kinds.mixed.contains(kind)) readable.emplace_back(number, kind);
   std::sort(readable.rbegin(), readable.rend());
   readable.resize(std::min(readable.size(), kMostKinds));
   std::vector<std::string> patterns;
-  for (const auto& [number, kind] : readable) patterns.push_back((place / "**" / kind).string());
-  if (!patterns.empty()) named.clear();
-  for (const auto& [kind, names] : named) {
+  for (const auto& [number, kind] : readable) patterns.push_back(pattern_of(kind, folder));
+  std::sort(patterns.begin(), patterns.end());
+  return patterns;
+}
+
+// Files beside others of their kind that are not wanted; where they are many the kind, so that
+// `exprun check` says of the others what is wrong with them.
+std::vector<std::string> single_files(Content wanted, const fs::path& folder) {
+  std::vector<std::string> patterns;
+  for (const auto& [kind, names] : kinds_in(folder, wanted).wanted) {
     if (names.size() > kMostNamed)
-      patterns.push_back((place / "**" / kind).string());
+      patterns.push_back(pattern_of(kind, folder));
     else
       patterns.insert(patterns.end(), names.begin(), names.end());
   }
@@ -244,9 +263,13 @@ std::vector<std::string> folder_patterns(const fs::path& folder, const WantedFil
     return has_text_of_tokens(folder)
                ? std::vector<std::string>{(place_of(folder) / kTextOfTokens).string()}
                : std::vector<std::string>();
-  const auto texts =
-      wanted.dataset == "text" ? patterns_for(Content::text, folder) : std::vector<std::string>();
-  return texts.empty() ? patterns_for(Content::records, folder) : texts;
+  const auto contents = wanted.dataset == "text"
+                            ? std::vector<Content>{Content::text, Content::records}
+                            : std::vector<Content>{Content::records};
+  for (const auto& found : {patterns_for, single_files})
+    for (const Content content : contents)
+      if (auto patterns = found(content, folder); !patterns.empty()) return patterns;
+  return {};
 }
 
 std::string toml_of_patterns(const std::vector<std::string>& patterns) {

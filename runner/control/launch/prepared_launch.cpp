@@ -33,12 +33,7 @@ namespace {
 void show_new_warnings(const ResolvedRecipe& with_data, const LaunchRequest& request,
                        const DatasetInfo& dataset_info) {
   if (request.trial) return;
-  Diagnostics more = with_data.warnings();
-  std::erase_if(more, [&](const Diagnostic& warning) {
-    const auto& known = request.resolved.warnings();
-    return std::any_of(known.begin(), known.end(),
-                       [&](const Diagnostic& other) { return other.message == warning.message; });
-  });
+  Diagnostics more = not_told(with_data.warnings(), request.resolved.warnings());
   for (Diagnostic& warning : long_evaluations_of_files(with_data, dataset_info))
     more.push_back(std::move(warning));
   if (!more.empty()) show_diagnostics(more);

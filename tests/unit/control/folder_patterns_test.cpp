@@ -95,6 +95,8 @@ TEST_CASE("folder patterns: one file of no use does not hide the texts beside it
   CHECK(named_in(folder, {}) == "\\[d].txt a.txt b.txt deeper/c.txt");
   folder.write("e.txt", "a text");
   CHECK(named_in(folder, {}) == "**/*.txt");
+  folder.write("records.jsonl", "{}");
+  CHECK(named_in(folder, {}) == "**/*.jsonl");
 }
 
 TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote there") {

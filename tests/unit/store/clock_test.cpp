@@ -55,9 +55,11 @@ TEST_CASE("state: it is the lock that tells, not the pid, which another process 
   const int64_t id = store.create_run(new_run("1a2b3c4d"));
   const RunRow run = *store.run(id);
   CHECK(run.pid == ::getpid());  // a living process has the pid of the row
-  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
   std::filesystem::create_directory(folder.path() / run.folder);
-  const auto lock = FileLock::take(folder.path() / run.folder / "run.lock");
+  const auto file = folder.path() / run.folder / "run.lock";
+  FileLock::take(file);  // and let go at once
+  CHECK(as_observed(run, folder.path()).state == RunState::crashed);
+  const auto lock = FileLock::take(file);
   RunRow of_the_dead = run;
   of_the_dead.pid = 4'000'000;  // nobody: its trainer outlived its launcher
   CHECK(as_observed(of_the_dead, folder.path()).state == RunState::running);

@@ -35,9 +35,9 @@ std::string change_in(const std::string& table, const std::string& change) {
   return sign + table + '.' + change.substr(sign.size());
 }
 
-ResolvedRecipe resolved_aloud(const RecipeText& text) {
+ResolvedRecipe resolved_aloud(const RecipeText& text, const Diagnostics& told) {
   ResolvedRecipe resolved = resolve(text);
-  show_diagnostics(resolved.warnings());
+  show_diagnostics(not_told(resolved.warnings(), told));
   return resolved;
 }
 
@@ -49,8 +49,8 @@ void refuse_detached_machines(const std::optional<LocalRanks>& ranks) {
         ExitCode::bad_recipe);
 }
 
-LaunchRequest request_for(RecipeText text, const Globals& globals) {
-  ResolvedRecipe resolved = resolved_aloud(text);
+LaunchRequest request_for(RecipeText text, const Globals& globals, const Diagnostics& told) {
+  ResolvedRecipe resolved = resolved_aloud(text, told);
   return {std::move(text), std::move(resolved), globals.command_line, globals.level, {}, {}};
 }
 

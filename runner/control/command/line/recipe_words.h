@@ -38,10 +38,11 @@ std::string sign_of(const std::string& change);
 // of "~top_k".
 std::string change_in(const std::string& table, const std::string& change);
 
-// Warnings of the recipe are printed. Throws RecipeError.
-ResolvedRecipe resolved_aloud(const RecipeText& text);
+// Warnings of the recipe are printed, but for those that a run was `told` when it began. Throws
+// RecipeError.
+ResolvedRecipe resolved_aloud(const RecipeText& text, const Diagnostics& told = {});
 
-LaunchRequest request_for(RecipeText text, const Globals& globals);
+LaunchRequest request_for(RecipeText text, const Globals& globals, const Diagnostics& told = {});
 
 // "lr=3e-4" of "lr = 3e-4", "lr= 3e-4" and "lr 3e-4", of which words[i] is the first word without
 // its "="; empty where it is something else. `table`: whose keys stand alone, if not the recipe's.

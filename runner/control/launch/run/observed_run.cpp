@@ -1,8 +1,5 @@
 #include "control/launch/run/observed_run.h"
 
-#include <signal.h>
-
-#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -43,15 +40,18 @@ RunRow reconciled(Store& store, const RunRow& run) {
 
 bool has_lost_launcher(const RunRow& run) {
   return run.state == RunState::running && !on_another_host(run) &&
-         !in_another_pid_namespace(run) && ::kill(static_cast<pid_t>(run.pid), 0) != 0 &&
-         errno == ESRCH;
+         !in_another_pid_namespace(run) && !launcher_lives(run);
+}
+
+void say_if_launcher_is_lost(const RunRow& run) {
+  if (has_lost_launcher(run))
+    log_info("waiting until " + run.folder + " has ended: " + launcher_is_gone(run));
 }
 
 RunRow ended_without_launcher(Store& store, RunRow run) {
   constexpr std::chrono::milliseconds kBetweenLooks{100};
   const auto late = std::chrono::steady_clock::now() + kPatienceWithTrainer;
-  if (has_lost_launcher(run))
-    log_info("waiting until " + run.folder + " has ended: " + launcher_is_gone(run));
+  say_if_launcher_is_lost(run);
   while (has_lost_launcher(run) && std::chrono::steady_clock::now() < late) {
     std::this_thread::sleep_for(kBetweenLooks);
     run = reconciled(store, run);

@@ -20,6 +20,9 @@ RunRow reconciled(Store& store, const RunRow& run);
 // Whether the launcher of a run that is running was killed: its trainer saves and ends without it.
 bool has_lost_launcher(const RunRow& run);
 
+// Says that it is waited for the trainer of such a run.
+void say_if_launcher_is_lost(const RunRow& run);
+
 // How long those who need a run's end wait for a trainer that has lost its launcher.
 inline constexpr std::chrono::seconds kPatienceWithTrainer{60};
 

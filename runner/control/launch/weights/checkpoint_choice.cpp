@@ -43,17 +43,27 @@ std::optional<HeldCheckpoint> held(const CheckpointFolder& checkpoint) {
   return HeldCheckpoint{checkpoint, std::move(*reading)};
 }
 
-// A merge brings what a run has recorded since, but not its checkpoints.
+// A merge brings what a run has recorded since, but not its checkpoints. `here`: the newest of
+// those that are; `taken`: what is taken instead.
 void warn_of_newer_elsewhere(const Store& store, const StoreFolder& folder, const RunRow& run,
-                             int64_t taken) {
-  int64_t newest = taken;
+                             int64_t here, const std::string& taken) {
+  int64_t newest = here;
   for (const CheckpointRow& saved : store.checkpoints(run.id))
     newest = std::max(newest, saved.step);
-  if (newest == taken ||
-      path_exists(folder.run(run.folder).checkpoints() / checkpoint_name(newest)))
+  if (newest == here || path_exists(folder.run(run.folder).checkpoints() / checkpoint_name(newest)))
     return;
   log_warning("the newest checkpoint of " + run.folder + ", of step " + std::to_string(newest) +
-              ", is not in this store; taking that of step " + std::to_string(taken));
+              ", is not in this store; taking " + taken);
+}
+
+void warn_of_newer_elsewhere(const StoreFolder& folder, const std::string& run, int64_t here,
+                             const std::string& taken) {
+  const Store store(folder.database(), Store::Access::read_only);
+  warn_of_newer_elsewhere(store, folder, store.find_run(run), here, taken);
+}
+
+std::string that_of(int64_t step) {
+  return "that of step " + std::to_string(step);
 }
 
 // As chosen_checkpoint(); nothing where one was removed before it could be held.
@@ -66,8 +76,7 @@ std::optional<HeldCheckpoint> last_checkpoint(const StoreFolder& folder, const s
     const auto problem = manifest_problem(checkpoint.path, Verify::hashes);
     if (!problem) {
       warn_of_skipped(skipped);
-      const Store store(folder.database(), Store::Access::read_only);
-      warn_of_newer_elsewhere(store, folder, store.find_run(run), checkpoint.step);
+      warn_of_newer_elsewhere(folder, run, checkpoint.step, that_of(checkpoint.step));
       return found;
     }
     skipped.push_back(checkpoint.path.filename().string() + ": " + *problem);
@@ -138,6 +147,7 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
     const auto newest = held(complete.front());
     if (!newest) return std::nullopt;
     warn_of_newer(damaged, complete.front());
+    warn_of_newer_elsewhere(folder, run, complete.front().step, "the best of those that are");
     const auto best = checkpoint_facts(newest->folder.path).best_step;
     if (!best)
       throw Error(command + ": " + run +
@@ -227,7 +237,8 @@ std::optional<CheckpointFolder> checkpoint_to_continue_from(const Store& store,
   const bool diverged = run.state == RunState::diverged;
   const auto checkpoint = newest_to_continue_from(folder.run(run.folder), skipped);
   warn_of_skipped(skipped);
-  if (checkpoint) warn_of_newer_elsewhere(store, folder, run, checkpoint->step);
+  if (checkpoint)
+    warn_of_newer_elsewhere(store, folder, run, checkpoint->step, that_of(checkpoint->step));
   if (!checkpoint && !run.origin.empty()) {
     const std::string why = why_not_repeated(folder, run);
     throw Error("launch: " + run.folder + " has no intact checkpoint, and it " +

@@ -149,8 +149,9 @@ std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreF
   const fs::path name = held.folder.path.filename();
   // A rerun has changed the working directory.
   std::error_code error;
-  const bool is_shown_from_here = fs::equivalent(folder.shown, folder.path, error);
-  const fs::path store = is_shown_from_here ? folder.shown : folder.path;
+  const fs::path store = fs::equivalent(folder.shown, folder.path, error)
+                             ? folder.shown
+                             : folder.path.lexically_proximate(fs::current_path());
   return HeldWeights{(store / run / "checkpoints" / name).string(), std::move(held.reading)};
 } catch (const Error&) {  // initial_weights_problems() tells it, at its place
   return std::nullopt;
@@ -159,9 +160,11 @@ std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreF
 // What is wrong with weights whose manifest lies beside them, as those of checkpoints and exports
 // do, wherever they were copied to; nothing of other weights.
 std::string damage_at(const fs::path& path) {
-  const fs::path folder = folder_exists(path) ? path : path.parent_path();
+  const bool is_folder = folder_exists(path);
+  const fs::path folder = is_folder ? path : path.parent_path();
   std::set<std::string> weights = listed_files(folder);
-  std::erase_if(weights, [](const std::string& file) {
+  std::erase_if(weights, [&](const std::string& file) {
+    if (!is_folder) return file != path.filename();
     return !file.ends_with(".safetensors") || file == kOptimizerFile;
   });
   if (weights.empty() && !checkpoint_at(path)) return "";
@@ -258,7 +261,8 @@ Diagnostics initial_weights_problems(const ResolvedRecipe& recipe, const StoreFo
              help_for(*words, folder)}};
   if (const std::string damage = damage_at(path); !damage.empty())
     return {{from->where, "'" + path.string() + "' is damaged: " + damage,
-             "bring back a copy of it, or choose other weights"}};
+             std::string("bring back a copy of it, or choose other weights") +
+                 (checkpoint_at(path) ? "" : "; if you changed it, delete its MANIFEST.json")}};
   return {};
 }
 

@@ -312,6 +312,7 @@ class Scheduler {
     }
     const RunRow& run = *which.run;
     link(trial, run);
+    tag(trial, run);
     if (pruner_.has_rule()) pruner_.look_at(trial, run);
     if (run.state == RunState::finished)
       ++end_.finished;
@@ -375,6 +376,13 @@ class Scheduler {
     const bool is_own = run.sweep_id == sweep_ && run.trial == trial.number;
     if (is_own || (known != linked_.end() && known->second == run.id)) return;
     store_.record_trial_run(sweep_, trial.number, run.id);
+  }
+
+  // Of a run that was there before, which other tags do not make another one.
+  void tag(const Trial& trial, const RunRow& run) {
+    const auto present = store_.tags(run.id);
+    for (const auto& tag : trial.resolved.section("run").get<std::vector<std::string>>("tags"))
+      if (!std::ranges::count(present, tag)) store_.add_tag(run.id, tag);
   }
 
   // Whether there is still something to do: what others ran may have ended, so that one that was
