@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -39,11 +40,11 @@ std::string_view kernel_of(std::string_view boot_id) {
 }
 
 // Field 22 of /proc/PID/stat; the second, the program's name, may hold spaces and brackets. 0 for a
-// process that is gone, or a zombie.
-int64_t start_ticks(const std::string& pid) {
+// zombie; nothing where the file cannot be read.
+std::optional<int64_t> start_ticks(const std::string& pid) {
   std::string text;
   std::ifstream file("/proc/" + pid + "/stat");
-  if (!std::getline(file, text)) return 0;
+  if (!std::getline(file, text)) return std::nullopt;
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string state, skipped;
   fields >> state;
@@ -51,6 +52,13 @@ int64_t start_ticks(const std::string& pid) {
   int64_t ticks = 0;
   fields >> ticks;
   return state == "Z" || state == "X" ? 0 : ticks;
+}
+
+// A container may see another's.
+bool proc_is_of_this_namespace() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self", ignored).string() ==
+         std::to_string(::getpid());
 }
 
 // What does not change while a process lives: those who wait for runs ask again and again.
@@ -80,7 +88,7 @@ std::string host_of_processes() {
 ProcessIdentity this_process() {
   const Host& host = this_host();
   return {host.name, host.boot_id, host.machine_id, static_cast<int64_t>(::getpid()),
-          start_ticks("self")};
+          start_ticks("self").value_or(0)};
 }
 
 bool on_another_host(const RunRow& row) {
@@ -95,8 +103,9 @@ bool is_silent(const RunRow& row) {
 }
 
 bool launcher_lives(const RunRow& row) {
-  if (::kill(static_cast<pid_t>(row.pid), 0) != 0) return errno != ESRCH;
-  return row.pid_started == start_ticks(std::to_string(row.pid));
+  if (::kill(static_cast<pid_t>(row.pid), 0) != 0 && errno == ESRCH) return false;
+  if (!proc_is_of_this_namespace()) return true;
+  return start_ticks(std::to_string(row.pid)).value_or(row.pid_started) == row.pid_started;
 }
 
 bool in_another_pid_namespace(const RunRow& row) {

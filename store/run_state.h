@@ -34,7 +34,7 @@ bool is_silent(const RunRow& row);
 bool in_another_pid_namespace(const RunRow& row);
 
 // Whether the process that began the attempt is there: no zombie, and none that has got its number
-// since. Of another user it counts as there. Ask it of this host and PID namespace only.
+// since, as far as /proc tells. Ask it of this host and PID namespace only.
 bool launcher_lives(const RunRow& row);
 
 // "box", or "box-4026532201" in a container that has this PID namespace of its own: where it is

@@ -112,6 +112,9 @@ class BestCheckpoint(ExprunTest):
                               self.exprun(*command, *warm, f"init_from={path}", code=2).err)
         shutil.copy(self.folder / "sound", exported / "other.safetensors")
         self.exprun("check", *warm, f"init_from={exported}/other.safetensors")  # which the manifest does not know
+        shutil.copy(self.folder / "sound", checkpoint / "other.safetensors")
+        self.exprun("check", *warm, f"init_from={checkpoint}/other.safetensors")
+        (checkpoint / "other.safetensors").unlink()
         (exported / "MANIFEST.json").unlink()  # as one who has changed the weights is told
         self.exprun("check", *warm, f"init_from={exported}")
         (checkpoint / "MANIFEST.json").unlink()

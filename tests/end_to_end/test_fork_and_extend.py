@@ -418,16 +418,17 @@ class Fork(LaterTraining):
         self.exprun("tiny.toml", "num_layers=2", f"model.init_from={self.origin.name}", "model.init_partial=true", "steps=1")
 
     def test_a_refused_resume_offers_no_fork_that_is_refused_too(self):
-        for change in "num_layers=2", "context_length=8", "tokenizer=byte", "dataset.path=other.txt", "precision.parameters=bf16":
+        for change in "num_layers=2", "context_length=8", "tokenizer=byte", "dataset.path=other.txt", "precision.parameters=bf16", \
+                "precision.embedding=bf16":
             said = self.refused("resume", "@last", change)
             self.assertIn("; `exprun rerun ", said)
             self.assertNotIn("exprun fork", said)
         self.assertNotIn("exprun fork", self.refused("resume", "@last", "lr=0.1", "steps=2"))
         name = self.origin.name
-        for change in "optimizer.type=sgd", 'optimizer.frozen=["token_embedding.*"]', '+optimizer.groups.all={match=["*"],type="sgd",lr=0.01}':
-            said = self.refused("resume", name, change)
-            (words,) = re.findall(r"`exprun (fork .*?)`", said)
-            self.exprun(*shlex.split(words))
+        (words,) = re.findall(r"`exprun (fork .*?)`", self.refused("resume", name, "optimizer.type=sgd"))
+        self.exprun(*words.split())
+        (words,) = re.findall(r"`exprun (fork .*?)`", self.refused("resume", name, 'optimizer.frozen=["token_embedding.*"]'))
+        self.assertIn("--fresh-optimizer", self.refused(*shlex.split(words)))  # which a fork knows, and a resume does not
 
     def test_other_weights_than_those_of_the_checkpoint_are_refused(self):
         name, weights = self.origin.name, f"model.init_from=runs/{self.origin.name}/checkpoints/step_00000010"

@@ -122,6 +122,9 @@ class Sweep(SweepCrashes):
         for tag in "some", "others":
             self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2", f'run.tags=["{tag}"]')
         self.assertEqual(self.rows("SELECT seed, tags FROM runs ORDER BY seed"), [(1, "others,own,some"), (2, "others,some")])
+        self.exprun("tag", "2", "some", "--remove")
+        self.exprun("sweep", "tiny.toml", "steps=2", "seed=1,2", 'run.tags=["some"]')  # with which the second one began
+        self.assertEqual(self.rows("SELECT seed, tags FROM runs ORDER BY seed"), [(1, "others,own,some"), (2, "others")])
 
     def test_a_trial_is_not_extended_but_forked(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-5,1e-3", "steps=4", "schedule.type=constant", "run.early_stop.patience=9")

@@ -200,7 +200,8 @@ int run_eval(const Words& words, const Globals& globals) {
   overrides = in_evaluations(overrides, own.recipe.root());
   const RecipeText text = weights.recipe({}, overrides);
   const WorkingDirectory there(weights.run());
-  const ResolvedRecipe recipe = resolved_aloud(text, own.diagnostics);
+  const ResolvedRecipe recipe =
+      resolved_aloud(text, weights.run() ? own.diagnostics : Diagnostics());
   require_evaluation_keys(recipe, overrides);
   const bool is_empty = recipe.section("evaluation").keys().empty();
   EvaluatedWeights located = weights.located(text);

@@ -1,6 +1,7 @@
 // exprun resume RUN [key=value...]
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
@@ -19,6 +20,7 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/repeated_run.h"
+#include "control/launch/run/run_tags.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/standard_output.h"
 #include "store/run_state.h"
@@ -31,12 +33,15 @@ namespace {
 bool may_make_other_weights(const Difference& change, const ResolvedRecipe& now) {
   const std::string& path = change.path;
   if (path.starts_with("model.")) return path != "model.dropout";
-  return path == "precision.parameters" || path == "dataset.tokenizer" ||
+  const bool is_dtype =
+      path == "precision.parameters" || path == "precision.embedding" || path == "precision.linear";
+  return is_dtype || path == "dataset.tokenizer" ||
          (path.starts_with("dataset.") && text_at(now.root(), "dataset.tokenizer") == "char");
 }
 
 void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before, const RunRow& run,
-                         const Words& overrides, bool has_checkpoint, const Globals& globals) {
+                         const Words& overrides, std::optional<int64_t> newest_checkpoint,
+                         const Globals& globals) {
   std::string changes;
   const auto all = differences(before, now);
   if (is_extension(before, now) && before.hash() == run.recipe_hash) return;
@@ -67,14 +72,13 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
   const bool keeps_weights = std::ranges::none_of(
       all, [&](const Difference& change) { return may_make_other_weights(change, now); });
-  const bool has_other_state = std::ranges::any_of(all, [](const Difference& change) {
-    return change.path == "optimizer.type" || change.path == "optimizer.frozen" ||
-           change.path.starts_with("optimizer.groups.");
-  });
+  const bool has_other_state = std::ranges::any_of(
+      all, [](const Difference& change) { return change.path == "optimizer.type"; });
   const std::string fresh = has_other_state ? " --fresh-optimizer" : "";
   const auto steps = integer_at(now.root(), "run.steps");
-  const bool has_steps_left = is_over || !steps || *steps > run.last_step;
-  if (has_checkpoint && keeps_weights && has_steps_left)
+  const bool has_steps_left =
+      newest_checkpoint && (is_over || !steps || *steps > *newest_checkpoint);
+  if (keeps_weights && has_steps_left)
     ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
             option + (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
@@ -147,15 +151,6 @@ RecipeText recipe_to_go_on_with(const Store& store, const RunRow& run, const Glo
   return is_that ? latest : stored_recipe(store, run);
 }
 
-// Those of its recipe may have been removed since.
-Words added_tags(const ResolvedRecipe& before, const ResolvedRecipe& now) {
-  const Words known = before.section("run").get<Words>("tags");
-  Words added = now.section("run").get<Words>("tags");
-  std::erase_if(
-      added, [&](const std::string& tag) { return std::ranges::find(known, tag) != known.end(); });
-  return added;
-}
-
 // The run goes on as it began, which those who have edited its recipe may not expect. A file with
 // mistakes says nothing of what the next run would be.
 void say_if_file_changed(const LaunchRequest& request, const RunRow& run) try {
@@ -186,7 +181,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     if (restarted) give_up_lost_machine(store, run, variable);
     return run.state != RunState::running;
   });
-  require_ended(run);
+  if (!on_another_host(run)) require_ended(run);
   if (run.state != RunState::finished || !overrides.empty())
     require_run_folder(globals.store, run, "resume");
   if (!ranks && run.state != RunState::finished)
@@ -199,9 +194,12 @@ Performed resume(const std::string& reference, const Words& overrides,
       request_for(with_world_size_of(ranks, std::move(text)), globals, before.warnings());
   request.ranks = ranks;
   request.begun = begun;
+  const auto checkpoints = complete_checkpoints(globals.store.run(run.folder));
   require_same_recipe(request.resolved, before, run, overrides,
-                      !complete_checkpoints(globals.store.run(run.folder)).empty(), globals);
+                      checkpoints.empty() ? std::nullopt : std::optional(checkpoints.front().step),
+                      globals);
   require_same_name(run, before, request.resolved);
+  require_ended(run);
   request.extends = is_extension(before, request.resolved);
   if (request.extends) {
     require_no_trial(store, globals.store, run, overrides);
@@ -210,7 +208,7 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_patience(run, before, request.resolved);
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
-  add_tags(store, run, added_tags(before, request.resolved));
+  add_new_tags_aloud(store, run, request.resolved);
   say_if_file_changed(request, run);
   if (run.state == RunState::finished && !request.extends) {
     if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));

@@ -17,6 +17,7 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
+#include "control/launch/run/run_tags.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
 #include "control/report/standard_output.h"
@@ -101,6 +102,7 @@ std::string next_command(const Store& store, const StoreFolder& folder, const Ru
 void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
   const RunRow& run = launched.run;
+  add_new_tags_aloud(store, run, resolved);
   if (is_shown(LogLevel::info)) print(result_of(store, folder, run));
   const bool is_extended = run.recipe_hash != resolved.hash();
   const auto data = data_fingerprint(
@@ -123,9 +125,6 @@ void show_result(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
 
 Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& resolved,
                  const Launch& launched) {
-  // They are no part of what makes a recipe another: they are for the run that is there.
-  if (launched.decision == Decision::show_result || launched.decision == Decision::continue_run)
-    add_tags(store, launched.run, resolved.section("run").get<Words>("tags"));
   switch (launched.decision) {
     case Decision::refuse_running:
       refuse_running(store, launched.run, resolved);

@@ -119,15 +119,19 @@ bool keep_running(std::vector<RunRow>& runs) {
 
 // Its launcher passes it on. One that is gone has taken its trainer with it: that is ending. One
 // that is suspended (Ctrl-Z) goes on, to save.
-void tell_to_end(const RunRow& run) {
-  if (!launcher_lives(run)) return say_if_launcher_is_lost(run);
+// Whether there was anybody to tell.
+bool tell_to_end(const RunRow& run) {
+  if (!launcher_lives(run)) return false;
   for (const int signal : {SIGTERM, SIGCONT})
     if (::kill(static_cast<pid_t>(run.pid), signal) != 0 && errno != ESRCH)
       throw file_error("stop", run.folder);
+  return true;
 }
 
 RunRow awaited_end(const Store& store, const StoreFolder& folder, RunRow run) {
   const auto late = std::chrono::steady_clock::now() + kPatienceWithTrainer;
+  run = observed(store, folder, store.run(run.id).value_or(run));
+  say_if_launcher_is_lost(run);
   while (run.state == RunState::running) {
     if (has_lost_launcher(run) && std::chrono::steady_clock::now() > late)
       throw Error("stop: " + run.folder + ' ' + is_running(run, ""));
@@ -230,12 +234,16 @@ int run_stop(const Words& words, const Globals& globals) {
   std::erase_if(runs, [&](const RunRow& run) { return all && is_elsewhere(run); });
   if (runs.empty()) log_info("no run is running here");
   const std::set<int64_t> sweeps = sweeps_under_way(store, globals.store, runs);
-  for (const RunRow& run : runs) tell_to_end(run);
+  int64_t asked = 0;
+  for (const RunRow& run : runs) {
+    const bool is_asked = tell_to_end(run);
+    asked += is_asked ? 1 : 0;
+    if (no_wait && !is_asked) log_info(run.folder + ' ' + is_running(run, ""));
+  }
   for (const int64_t sweep : sweeps)
     log_info("sweep " + std::to_string(sweep) +
              " stops with its trial; the command that began it continues both");
-  if (no_wait && !runs.empty())
-    log_info("asked " + pluralize(static_cast<int64_t>(runs.size()), "run") + " to stop");
+  if (no_wait && asked > 0) log_info("asked " + pluralize(asked, "run") + " to stop");
   if (no_wait) return as_told ? 0 : static_cast<int>(ExitCode::failed);
   for (const RunRow& run : runs)
     as_told &= say_end(globals.store, awaited_end(store, globals.store, run));

@@ -38,7 +38,7 @@ enum class Content { text, records };
 
 bool holds(const fs::path& file, Content wanted) try {
   const bool is_text = format_of_file(file, "auto") == "text";
-  if (is_text) open_records(file, {"auto", "", true, {}});
+  open_records(file, {"auto", "", true, {}});
   return is_text == (wanted == Content::text);
 } catch (const Error&) {  // it begins like something else
   return false;
@@ -65,7 +65,7 @@ fs::path place_of(const fs::path& folder) {
 // What a folder holds, by kind.
 struct Kinds {
   std::map<std::string, size_t> files;
-  std::map<std::string, std::set<std::string>> wanted;  // names of files that are wanted
+  std::map<std::string, std::set<std::string>> wanted;  // of those that were opened
   std::set<std::string> mixed;                          // of which some are not
 };
 
@@ -73,11 +73,12 @@ Kinds kinds_in(const fs::path& folder, Content content) {
   Kinds kinds;
   for (const fs::path& file : files_below(folder, "text")) {
     const std::string kind = kind_of(file);
-    const bool is_recipe = file.extension() == ".toml";
+    const bool is_opened = ++kinds.files[kind] <= kMostOpened;
+    const bool is_wanted = is_opened && holds(file, content);
     const fs::path name = place_of(folder) / as_pattern(file.lexically_relative(folder).string());
-    if (is_recipe || (++kinds.files[kind] <= kMostOpened && !holds(file, content)))
+    if (file.extension() == ".toml" || (is_opened && !is_wanted))  // a recipe is no data
       kinds.mixed.insert(kind);
-    else
+    else if (is_wanted)
       kinds.wanted[kind].insert(name.string());
   }
   return kinds;

@@ -1,6 +1,5 @@
 #include "control/launch/prepared_launch.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "base/diagnostic.h"

@@ -309,7 +309,7 @@ std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
       return Diagnostic{{},
                         "the " + name + " contains " + shown_character(c.value) +
                             ", which the tokenizer does not know",
-                        prompt.find("\\n") != prompt.npos && c.value == U'\\'
+                        c.value == U'\\' && prompt.find("\\n") != prompt.npos
                             ? "a line break is \"\\n\" in TOML and $'\\n' in a shell"
                             : "it knows only the characters of the text that it was made from"};
   return std::nullopt;

@@ -1,5 +1,6 @@
 // A machine whose clock is set back, and a pid that another process has got.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files/file_lock.h"
@@ -47,6 +48,31 @@ TEST_CASE(
   CHECK(store.run(id)->seconds >= 0);
   for (const AttemptRow& attempt : store.attempts(id))
     CHECK(*attempt.ended_ms >= attempt.started_ms);
+}
+
+TEST_CASE("state: a launcher is the process that began the attempt, and no zombie") {
+  const DatabaseFolder folder;
+  Store store(folder.database(), Store::Access::read_write);
+  RunRow run = *store.run(store.create_run(new_run("1a2b3c4d")));
+  CHECK(launcher_lives(run));
+  RunRow of_reused_pid = run;
+  of_reused_pid.pid_started += 1;
+  CHECK(!launcher_lives(of_reused_pid));
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int64_t started = this_process().pid_started;
+    ::_exit(::write(pipe[1], &started, sizeof started) == sizeof started ? 0 : 1);
+  }
+  run.pid = child;
+  REQUIRE(::read(pipe[0], &run.pid_started, sizeof run.pid_started) == sizeof run.pid_started);
+  siginfo_t ended;
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK(!launcher_lives(run));
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(!launcher_lives(run));
+  for (const int fd : pipe) ::close(fd);
 }
 
 TEST_CASE("state: it is the lock that tells, not the pid, which another process may have got") {

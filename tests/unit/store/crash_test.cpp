@@ -100,8 +100,9 @@ void kill_writers(int rounds) {
     made.uid = new_run(digits).uid;
     made.folder = std::string("run-") + digits;
     std::filesystem::create_directory(folder.path() / made.folder);
-    const int64_t run = store.create_run(made);
     const auto lock = folder.path() / made.folder / "run.lock";
+    FileLock::take(lock);  // there before the row, as a run's is
+    const int64_t run = store.create_run(made);
     const std::chrono::microseconds delay(2'000 + random() % 60'000);
     const int64_t acknowledged =
         kill_a_writer(folder.database(), run, lock, delay, static_cast<unsigned>(random()));

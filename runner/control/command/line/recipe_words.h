@@ -38,8 +38,8 @@ std::string sign_of(const std::string& change);
 // of "~top_k".
 std::string change_in(const std::string& table, const std::string& change);
 
-// Warnings of the recipe are printed, but for those that a run was `told` when it began. Throws
-// RecipeError.
+// Warnings of the recipe are printed, but for those that it gives without the changes, of which a
+// run was `told` when it began. Throws RecipeError.
 ResolvedRecipe resolved_aloud(const RecipeText& text, const Diagnostics& told = {});
 
 LaunchRequest request_for(RecipeText text, const Globals& globals, const Diagnostics& told = {});

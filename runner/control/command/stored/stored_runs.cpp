@@ -138,13 +138,4 @@ void require_state(const std::string& who, const std::string& name) {
               ExitCode::bad_recipe);
 }
 
-void add_tags(Store& store, const RunRow& run, const Words& tags) {
-  const Words present = store.tags(run.id);
-  for (const std::string& tag : tags) {
-    if (std::ranges::find(present, tag) != present.end()) continue;
-    store.add_tag(run.id, tag);
-    log_info("added the tag " + tag + " to " + run.folder);
-  }
-}
-
 }  // namespace exprun

@@ -63,7 +63,4 @@ std::string result_of(const Store& store, const StoreFolder& folder, const RunRo
 // Throws Error that begins with `who` and lists the states when `name` is none of them.
 void require_state(const std::string& who, const std::string& name);
 
-// Those that the run does not have yet; says so.
-void add_tags(Store& store, const RunRow& run, const Words& tags);
-
 }  // namespace exprun

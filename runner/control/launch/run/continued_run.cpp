@@ -13,6 +13,7 @@
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/run_lock.h"
+#include "control/launch/run/run_tags.h"
 #include "store/end_record.h"
 
 namespace exprun {
@@ -84,6 +85,7 @@ Attempt continue_run(Store& store, const StoreFolder& folder, const LaunchReques
   reserve_end_record(lock.fd());
   write_hand_over(run_folder, request, prepared.data);
   say_where(run, from_step, prepared.steps);
+  add_new_tags_aloud(store, run, prepared.resolved);
   const int64_t number = store.begin_attempt(run.id, from_step, prepared.provenance,
                                              changed_recipe(request, prepared, run));
   Attempt attempt{run.id,          number,       run_folder, folder.shown / run.folder,

@@ -147,7 +147,6 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
     const auto newest = held(complete.front());
     if (!newest) return std::nullopt;
     warn_of_newer(damaged, complete.front());
-    warn_of_newer_elsewhere(folder, run, complete.front().step, "the best of those that are");
     const auto best = checkpoint_facts(newest->folder.path).best_step;
     if (!best)
       throw Error(command + ": " + run +
@@ -160,6 +159,8 @@ std::optional<HeldCheckpoint> found_checkpoint(const StoreFolder& folder, const 
     if (checkpoint.step != step) continue;
     auto found = held(checkpoint);
     const auto problem = found ? manifest_problem(checkpoint.path, Verify::hashes) : std::nullopt;
+    if (found && !problem && choice.kind == Kind::best)
+      warn_of_newer_elsewhere(folder, run, complete.front().step, "the best of those that are");
     if (!problem) return found;
     throw Error(command + ": the checkpoint of step " + std::to_string(step) + " of " + run +
                 " is damaged: " + *problem + "; bring back a copy of it, or choose another");

@@ -162,12 +162,14 @@ std::optional<HeldWeights> weights_of_run(const std::string& words, const StoreF
 std::string damage_at(const fs::path& path) {
   const bool is_folder = folder_exists(path);
   const fs::path folder = is_folder ? path : path.parent_path();
-  std::set<std::string> weights = listed_files(folder);
+  const std::set<std::string> listed = listed_files(folder);
+  std::set<std::string> weights = listed;
   std::erase_if(weights, [&](const std::string& file) {
     if (!is_folder) return file != path.filename();
     return !file.ends_with(".safetensors") || file == kOptimizerFile;
   });
-  if (weights.empty() && !checkpoint_at(path)) return "";
+  const bool is_unknown = !listed.empty() || !checkpoint_at(path);
+  if (weights.empty() && is_unknown) return "";
   const auto problems = manifest_problems(folder, Verify::hashes, weights);
   return problems.empty() ? "" : problems.front().file + ' ' + problems.front().what;
 }

@@ -17,6 +17,7 @@
 #include "control/launch/process/trainer_end.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
+#include "control/launch/run/run_tags.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/live_table.h"
@@ -312,7 +313,7 @@ class Scheduler {
     }
     const RunRow& run = *which.run;
     link(trial, run);
-    tag(trial, run);
+    add_new_tags(store_, run, trial.resolved);
     if (pruner_.has_rule()) pruner_.look_at(trial, run);
     if (run.state == RunState::finished)
       ++end_.finished;
@@ -376,13 +377,6 @@ class Scheduler {
     const bool is_own = run.sweep_id == sweep_ && run.trial == trial.number;
     if (is_own || (known != linked_.end() && known->second == run.id)) return;
     store_.record_trial_run(sweep_, trial.number, run.id);
-  }
-
-  // Of a run that was there before, which other tags do not make another one.
-  void tag(const Trial& trial, const RunRow& run) {
-    const auto present = store_.tags(run.id);
-    for (const auto& tag : trial.resolved.section("run").get<std::vector<std::string>>("tags"))
-      if (!std::ranges::count(present, tag)) store_.add_tag(run.id, tag);
   }
 
   // Whether there is still something to do: what others ran may have ended, so that one that was
