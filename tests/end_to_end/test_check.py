@@ -190,6 +190,15 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
             self.assertIn("unknown key 'model.hidden'", said)
             self.assertIn("error: 'tokens' must be <= ", said)
 
+    def test_what_decays_is_what_weight_decay_is_applied_to(self):
+        muon = '+optimizer.groups.matrices={match=["blocks.*.attention.*.weight","blocks.*.feed_forward.*.weight"],type="muon",lr=0.02'
+        for words, decayed in ((("weight_decay=0.0",), ["0"]), (("optimizer.type=sgd",), ["0"]),
+                               ((muon + "}",), ["0"]), ((muon + ",weight_decay=0.1}",), None)):
+            said = re.findall(r": (\w+), ([\d,]+) parameters, ([\d,]+) of them decayed", self.exprun("check", "tiny.toml", *words).out)
+            self.assertEqual([last for _, _, last in said][-1:], decayed or [said[-1][1]], said)
+        ((_, count, decayed),) = re.findall(r": (adamw), ([\d,]+) parameters, ([\d,]+) of them", self.exprun("check", "tiny.toml").out)
+        self.assertTrue(0 < int(decayed.replace(",", "")) < int(count.replace(",", "")))
+
     def test_a_mistake_about_data_that_is_here_is_one_for_check_too(self):
         said = ("error: 'validation_fraction' and 'validation' both choose what is kept for validation\n"
                 "    dataset.validation_fraction=0.2\n                                ^^^ keep one of them\n")

@@ -41,14 +41,20 @@ json parameters_by_part(const ParameterList& parameters) {
   return result;
 }
 
+// A type without the key `decay` applies its weight decay to all that it updates.
+int64_t decayed_elements(const OptimizerGroup& group) {
+  if (group.section.get<double>("weight_decay") == 0) return 0;
+  const int64_t undecayed = group.section.has("decay") ? 0 : elements_of(group.undecayed);
+  return elements_of(group.decayed) + undecayed;
+}
+
 json groups(const Optimizers& optimizers) {
   json result = json::array();
   for (const OptimizerGroup& group : optimizers.groups()) {
-    const int64_t decayed = elements_of(group.decayed);
     result.push_back({{"name", group.name},
                       {"optimizer", group.section.type()},
-                      {"parameters", decayed + elements_of(group.undecayed)},
-                      {"decayed", decayed}});
+                      {"parameters", elements_of(group.decayed) + elements_of(group.undecayed)},
+                      {"decayed", decayed_elements(group)}});
   }
   return result;
 }
