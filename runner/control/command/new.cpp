@@ -305,7 +305,7 @@ int run_new(const Words& words, const Globals& globals) {
   std::string path;
   StarterRequest request{"gpt", "", {}, {}, "", {}, {}, {}, {}, "", false};
   Arguments arguments("new [NAME]",
-                      "Writes a starter recipe that you can run as is, with every key explained.");
+                      "Writes a starter recipe that you can run as is, with its keys explained.");
   arguments.optional_word("NAME", name, "the file, with or without .toml (default: experiment)")
       .option("--model", "TYPE", request.model, "the model (default: gpt); see exprun schema model",
               types_of("model"))

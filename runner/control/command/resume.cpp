@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 
 #include "base/diagnostic.h"
 #include "base/files/checkpoints.h"
@@ -20,7 +21,6 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
 #include "control/launch/run/repeated_run.h"
-#include "control/launch/run/run_tags.h"
 #include "control/launch/run/which_run.h"
 #include "control/report/standard_output.h"
 #include "store/run_state.h"
@@ -160,12 +160,14 @@ void say_if_file_changed(const LaunchRequest& request, const RunRow& run) try {
   if (is_stream || !file_exists(file)) return;
   RecipeText now = request.text;
   now.files = read_recipe(file, {}).files;
+  const auto text_of = [](const auto& each) -> const std::string& { return each->text; };
+  if (std::ranges::equal(now.files, request.text.files, {}, text_of, text_of)) return;
   std::string changes;
   for (const Difference& change : differences(request.resolved, resolve(now)))
     changes += "\n  " + change_text(change);
   if (changes.empty()) return;
   log_info(run.folder + " keeps its own recipe, from which " + name + " differs by now:" + changes);
-} catch (const RecipeError& error) {
+} catch (const std::runtime_error& error) {  // Error, RecipeError: the run needs its file no more
   log(LogLevel::debug, error.what());
 }
 

@@ -17,7 +17,6 @@
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/recipe_difference.h"
 #include "control/launch/run/run_data.h"
-#include "control/launch/run/run_tags.h"
 #include "control/launch/run/which_run.h"
 #include "control/launch/weights/initial_weights.h"
 #include "control/report/standard_output.h"

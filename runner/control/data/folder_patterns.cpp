@@ -88,8 +88,7 @@ std::string pattern_of(const std::string& kind, const fs::path& folder) {
   return (place_of(folder) / "**" / kind).string();
 }
 
-std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
-  const Kinds kinds = kinds_in(folder, wanted);
+std::vector<std::string> whole_kinds(const Kinds& kinds, const fs::path& folder) {
   if (kinds.mixed.empty() && !kinds.files.empty() && !holds_working_directory(folder))
     return {(place_of(folder) / "**").string()};
   std::vector<std::pair<size_t, std::string>> readable;
@@ -105,9 +104,9 @@ std::vector<std::string> patterns_for(Content wanted, const fs::path& folder) {
 
 // Files beside others of their kind that are not wanted; where they are many the kind, so that
 // `exprun check` says of the others what is wrong with them.
-std::vector<std::string> single_files(Content wanted, const fs::path& folder) {
+std::vector<std::string> single_files(const Kinds& kinds, const fs::path& folder) {
   std::vector<std::string> patterns;
-  for (const auto& [kind, names] : kinds_in(folder, wanted).wanted) {
+  for (const auto& [kind, names] : kinds.wanted) {
     if (names.size() > kMostNamed)
       patterns.push_back(pattern_of(kind, folder));
     else
@@ -267,9 +266,13 @@ std::vector<std::string> folder_patterns(const fs::path& folder, const WantedFil
   const auto contents = wanted.dataset == "text"
                             ? std::vector<Content>{Content::text, Content::records}
                             : std::vector<Content>{Content::records};
-  for (const auto& found : {patterns_for, single_files})
-    for (const Content content : contents)
-      if (auto patterns = found(content, folder); !patterns.empty()) return patterns;
+  std::vector<Kinds> found;
+  for (const Content content : contents) {
+    found.push_back(kinds_in(folder, content));
+    if (auto patterns = whole_kinds(found.back(), folder); !patterns.empty()) return patterns;
+  }
+  for (const Kinds& kinds : found)
+    if (auto patterns = single_files(kinds, folder); !patterns.empty()) return patterns;
   return {};
 }
 

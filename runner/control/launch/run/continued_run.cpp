@@ -13,7 +13,7 @@
 #include "control/launch/run/new_run.h"
 #include "control/launch/run/run_data.h"
 #include "control/launch/run/run_lock.h"
-#include "control/launch/run/run_tags.h"
+#include "control/launch/run/which_run.h"
 #include "store/end_record.h"
 
 namespace exprun {

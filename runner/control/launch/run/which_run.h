@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "control/launch/store_folder.h"
+#include "recipe/resolved.h"
 #include "store/rows.h"
 #include "store/store.h"
 
@@ -64,5 +65,13 @@ using KnownFingerprint = std::function<std::optional<std::string>()>;
 // `data` is asked only where the runs differ in theirs.
 std::vector<RunRow> meant_first(const StoreFolder& folder, std::vector<RunRow> runs,
                                 const KnownFingerprint& data);
+
+// run.tags make no other run, so they are for the one that is there: adds those of `now` that
+// neither the run nor the recipe that is stored with it has. One of that recipe which the run has
+// not was removed by its user. Returns what it has added.
+std::vector<std::string> add_new_tags(Store& store, const RunRow& run, const ResolvedRecipe& now);
+
+// The same, aloud.
+void add_new_tags_aloud(Store& store, const RunRow& run, const ResolvedRecipe& now);
 
 }  // namespace exprun

@@ -17,7 +17,7 @@
 #include "control/launch/process/trainer_end.h"
 #include "control/launch/run/observed_run.h"
 #include "control/launch/run/present_folder.h"
-#include "control/launch/run/run_tags.h"
+#include "control/launch/run/which_run.h"
 #include "control/sweep/outcomes.h"
 #include "control/sweep/run/forecast.h"
 #include "control/sweep/run/live_table.h"
