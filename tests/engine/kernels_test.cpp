@@ -11,6 +11,7 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <doctest/doctest.h>
 
@@ -29,6 +30,7 @@
 #include "kernels/rms_norm.h"
 #include "kernels/rotation.h"
 #include "layers/head.h"
+#include "tests/support/guarded_memory.h"
 
 using namespace exprun;
 
@@ -342,6 +344,41 @@ TEST_CASE("kernels: attention of separate tensors agrees, also where heads share
       CHECK(largest(ours.value - reference.value) < 2e-6);
       for (size_t i = 0; i < 3; ++i)
         CHECK(largest(ours.gradients[i] - reference.gradients[i]) < 2e-5);
+    }
+  });
+}
+
+// A longer one may need less scratch than a shorter one: 240 tokens of heads of 16, and 241.
+TEST_CASE("kernels: attention of documents is that of each by itself, and stays in its memory") {
+  const int64_t shapes[][3] = {{240, 241, 16}, {432, 433, 64}, {656, 657, 128}, {1, 7, 4}};
+  with_each_instruction_set([&] {
+    for (const auto [first, second, width] : shapes) {
+      CAPTURE(first);
+      const GuardedMemory guarded;
+      const std::vector<int64_t> lengths = {first, second, 3};
+      const int64_t all = first + second + 3;
+      const auto bounds = at::tensor({int64_t{0}, first, first + second, all}, at::kInt);
+      const auto part = [&] { return at::randn({1, all, 2, width}); };
+      const std::vector<at::Tensor> parts = {part(), part(), part()};
+      const auto together = differentiate(
+          [&](const auto& in) {
+            return document_attention(in[0], in[1], in[2], lengths, bounds, 0, 0);
+          },
+          parts);
+      const auto alone = differentiate(
+          [&](const auto& in) {
+            std::vector<at::Tensor> values;
+            int64_t begin = 0;
+            for (const int64_t length : lengths) {
+              const auto own = [&](size_t i) { return in[i].narrow(1, begin, length); };
+              values.push_back(causal_attention_ours(own(0), own(1), own(2)));
+              begin += length;
+            }
+            return at::cat(values, 1);
+          },
+          parts);
+      CHECK(at::equal(together.value, alone.value));
+      for (size_t i = 0; i < 3; ++i) CHECK(at::equal(together.gradients[i], alone.gradients[i]));
     }
   });
 }

@@ -83,23 +83,23 @@ HeadShape shape_of(const Heads& heads, int64_t length) {
           1 / std::sqrt(static_cast<float>(width))};
 }
 
-HeadShape longest_shape(const Heads& heads, const std::vector<Sequence>& sequences) {
-  int64_t longest = 0;
-  for (const Sequence& sequence : sequences) longest = std::max(longest, sequence.length);
-  return shape_of(heads, longest);
-}
-
-// Calls work(sequence, head of keys, scratch) for all of them.
+// Calls work(shape, sequence, head of keys, scratch) for all of them. `scratch_of` says what a
+// shape needs: a longer sequence may need less.
 template <class Work>
 void for_each_key_head(const Heads& heads, const std::vector<Sequence>& sequences,
-                       int64_t scratch_size, const Work& work) {
+                       int64_t (HeadShape::*scratch_of)() const, const Work& work) {
+  int64_t scratch_size = 0;
+  for (const Sequence& sequence : sequences)
+    scratch_size = std::max(scratch_size, (shape_of(heads, sequence.length).*scratch_of)());
   const int64_t num_heads = heads.key.size(2);
   const auto count = static_cast<int64_t>(sequences.size());
   at::parallel_for(0, count * num_heads, 1, [&](int64_t begin, int64_t end) {
     const auto scratch = at::empty({scratch_size}, at::kFloat);
-    for (int64_t i = begin; i < end; ++i)
-      work(sequences[static_cast<size_t>(i / num_heads)], i % num_heads,
+    for (int64_t i = begin; i < end; ++i) {
+      const Sequence& sequence = sequences[static_cast<size_t>(i / num_heads)];
+      work(shape_of(heads, sequence.length), sequence, i % num_heads,
            scratch.mutable_data_ptr<float>());
+    }
   });
 }
 
@@ -118,45 +118,43 @@ struct Attended {
 };
 
 Attended attend(const Heads& heads, const std::vector<Sequence>& sequences) {
-  const auto longest = longest_shape(heads, sequences);
   const int64_t batch_size = heads.query.size(0), length = heads.query.size(1);
-  const int64_t num_heads = heads.query.size(2), width = longest.width;
+  const int64_t num_heads = heads.query.size(2), width = heads.query.size(3);
   Attended result{at::empty({batch_size, length, num_heads * width}, at::kFloat),
                   at::empty({batch_size * length * num_heads, 2}, at::kFloat)};
   const Layout query(heads.query), key(heads.key), value(heads.value), out(result.out);
-  for_each_key_head(heads, sequences, longest.forward_scratch(),
-                    [&](const Sequence& sequence, int64_t h, float* scratch) {
-                      const int64_t first = h * longest.num_queries;
-                      attention_heads(
-                          shape_of(heads, sequence.length),
-                          {query.rows(sequence, first, width), key.rows(sequence, h, width),
-                           value.rows(sequence, h, width)},
-                          out.at(sequence, first, width),
-                          rows_of(result.softmax, heads, sequence, first), scratch);
-                    });
+  for_each_key_head(
+      heads, sequences, &HeadShape::forward_scratch,
+      [&](const HeadShape& shape, const Sequence& sequence, int64_t h, float* scratch) {
+        const int64_t first = h * shape.num_queries;
+        attention_heads(shape,
+                        {query.rows(sequence, first, width), key.rows(sequence, h, width),
+                         value.rows(sequence, h, width)},
+                        out.at(sequence, first, width),
+                        rows_of(result.softmax, heads, sequence, first), scratch);
+      });
   return result;
 }
 
 void attend_backward(const Heads& heads, const std::vector<Sequence>& sequences,
                      const Attended& attended, const at::Tensor& of_out, const Heads& gradients) {
-  const auto longest = longest_shape(heads, sequences);
-  const int64_t width = longest.width;
+  const int64_t width = heads.query.size(3);
   const Layout query(heads.query), key(heads.key), value(heads.value), out(attended.out),
       given(of_out), of_query(gradients.query), of_key(gradients.key), of_value(gradients.value);
-  for_each_key_head(heads, sequences, longest.backward_scratch(),
-                    [&](const Sequence& sequence, int64_t h, float* scratch) {
-                      const int64_t first = h * longest.num_queries;
-                      attention_heads_gradient(
-                          shape_of(heads, sequence.length),
-                          {query.rows(sequence, first, width), key.rows(sequence, h, width),
-                           value.rows(sequence, h, width)},
-                          out.rows(sequence, first, width),
-                          rows_of(attended.softmax, heads, sequence, first),
-                          given.rows(sequence, first, width),
-                          {of_query.at(sequence, first, width), of_key.at(sequence, h, width),
-                           of_value.at(sequence, h, width)},
-                          scratch);
-                    });
+  for_each_key_head(
+      heads, sequences, &HeadShape::backward_scratch,
+      [&](const HeadShape& shape, const Sequence& sequence, int64_t h, float* scratch) {
+        const int64_t first = h * shape.num_queries;
+        attention_heads_gradient(shape,
+                                 {query.rows(sequence, first, width), key.rows(sequence, h, width),
+                                  value.rows(sequence, h, width)},
+                                 out.rows(sequence, first, width),
+                                 rows_of(attended.softmax, heads, sequence, first),
+                                 given.rows(sequence, first, width),
+                                 {of_query.at(sequence, first, width),
+                                  of_key.at(sequence, h, width), of_value.at(sequence, h, width)},
+                                 scratch);
+      });
 }
 
 Differentiable joined(const at::Tensor& input, HeadCounts counts) {
