@@ -85,6 +85,10 @@ std::optional<int64_t> batch_sequences(const Table& root) {
   return *tokens / *length;
 }
 
+bool truncates_examples(const Table& root) {
+  return text_at(root, "dataset.too_long") == "truncate";
+}
+
 bool blocks_are_separate(const Table& root) {
   return text_at(root, "dataset.blocks") == "separate";
 }
@@ -97,6 +101,8 @@ int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length) {
 
 int64_t tokens_per_epoch(const Table& root, const DatasetInfo& dataset_info) {
   const std::optional<int64_t> length = sequence_length(root);
+  if (length && dataset_info.train_sequences)
+    return *length * dataset_info.train_sequences(*length, truncates_examples(root));
   if (!dataset_info.train_tokens || !length) return 0;
   if (text_at(root, "dataset.order") == "random_offsets") return 0;
   // The last sample has one token more than its inputs where blocks overlap.

@@ -42,6 +42,9 @@ std::optional<int64_t> sequence_length(const Table& root);
 std::optional<int64_t> batch_tokens(const Table& root);
 std::optional<int64_t> batch_sequences(const Table& root);
 
+// Whether an example that is longer than a sequence is truncated (dataset.too_long), or dropped.
+bool truncates_examples(const Table& root);
+
 // Whether a sequence's last token predicts nothing (dataset.blocks), instead of the next one's
 // first.
 bool blocks_are_separate(const Table& root);
@@ -51,7 +54,8 @@ bool blocks_are_separate(const Table& root);
 int64_t predicted_tokens(const Table& root, int64_t tokens, int64_t length);
 
 // Tokens of one pass over the training split, which is made of whole sequences (the last has one
-// token more than its inputs). 0 if the dataset's order has no epochs, or its size is not known.
+// token more than its inputs); those of packed examples count as if they were full. 0 if the
+// dataset's order has no epochs, or its size is not known.
 int64_t tokens_per_epoch(const Table& root, const DatasetInfo& dataset_info);
 
 // What a period is in steps, before rounding. Nothing for a time, and for epochs without a length.

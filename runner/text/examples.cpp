@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/files/file.h"
 #include "base/format_units.h"
@@ -184,6 +187,29 @@ ExampleLengths lengths_of_examples(const std::vector<uint32_t>& words) {
     is_learned = false;
   }
   return lengths;
+}
+
+PackedSequences sequences_of_examples(std::vector<uint32_t> words) {
+  int64_t tokens = 0;
+  for (const uint32_t word : words) tokens += segment_of(word).tokens;
+  using Asked = std::pair<int64_t, bool>;
+  const auto known = std::make_shared<std::map<Asked, int64_t>>();  // a recipe asks several times
+  return PackedSequences([known, tokens, words = std::move(words)](int64_t length, bool truncates) {
+    const auto [count, is_new] = known->try_emplace({length, truncates});
+    if (is_new) {
+      const ExampleList list(words, tokens, length, truncates);
+      count->second = static_cast<int64_t>(packed_examples(list.examples, length, 0).size());
+    }
+    return count->second;
+  });
+}
+
+void add_examples(DatasetInfo& info, std::vector<uint32_t> train,
+                  const std::vector<uint32_t>& validation) {
+  info.train_examples = lengths_of_examples(train);
+  info.validation_examples = lengths_of_examples(validation);
+  const bool are_whole = !train.empty() && segment_of(train.back()).ends_example;
+  if (are_whole) info.train_sequences = sequences_of_examples(std::move(train));
 }
 
 std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards) {

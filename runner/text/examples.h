@@ -87,6 +87,14 @@ inline SampleSpace space_of_packs(size_t packs) {
 
 // What the words of a split's segments tell of its examples.
 ExampleLengths lengths_of_examples(const std::vector<uint32_t>& words);
+// As packed_examples() packs them, whatever the seed. Throws Error for words that end within an
+// example.
+PackedSequences sequences_of_examples(std::vector<uint32_t> words);
+
+// Adds both of the splits, by the words of their segments. How many sequences there are is not told
+// where there are none, or the words are damaged.
+void add_examples(DatasetInfo& info, std::vector<uint32_t> train,
+                  const std::vector<uint32_t>& validation);
 
 // The words of a file of segments. Throws Error.
 std::vector<uint32_t> read_segment_words(const std::vector<TokenShard>& shards);

@@ -132,8 +132,8 @@ std::optional<std::u32string> characters_of(const nlohmann::json& tokenizer) {
 namespace {
 
 // Nothing where the files are gone.
-ExampleLengths example_lengths(const std::vector<TokenShard>& segments) try {
-  return lengths_of_examples(read_segment_words(segments));
+std::vector<uint32_t> segment_words(const std::vector<TokenShard>& segments) try {
+  return read_segment_words(segments);
 } catch (const Error& error) {
   log(LogLevel::debug, error.what());
   return {};
@@ -148,8 +148,7 @@ DatasetInfo facts_of(const PreparedData& data) {
   if (data.train_segments.empty()) return facts;
   facts.train_tokens.reset();
   if (facts.validation_tokens > 0) facts.validation_tokens.reset();
-  facts.train_examples = example_lengths(data.train_segments);
-  facts.validation_examples = example_lengths(data.validation_segments);
+  add_examples(facts, segment_words(data.train_segments), segment_words(data.validation_segments));
   return facts;
 }
 

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import unittest
 
@@ -32,6 +33,25 @@ class Instruction(ExprunTest):
         self.assertEqual(len(losses), 40)
         self.assertLess(losses[-1], losses[0] - 1)
         self.assertEqual(self.state(), "finished")
+
+    def test_a_length_in_epochs_is_as_many_steps_as_all_programs_say(self):
+        """An epoch is as many sequences as the examples are packed into."""
+        def planned(epochs):
+            return json.loads(self.exprun("check", "ft.toml", "~run.steps", f"run.length={epochs} epochs", "--json").out)["plan"]["steps"]
+
+        before = planned(2)
+        ended = self.exprun("ft.toml", "~run.steps", "run.length=2 epochs")
+        sequences = int(re.search(r" examples in (\d+) sequences", ended.err)[1])
+        self.assertEqual(self.rows("SELECT last_step, steps FROM runs"), [(before, before)])
+        self.assertEqual(before, round(2 * sequences / 4))
+        self.assertIn(f"finished at step {before}/{before}", ended.err)
+        self.assertEqual(planned(2), before)
+        self.assertIn(f"{before} updates", self.exprun("show", "ft.toml", "~run.steps", "run.length=2 epochs", "--schedule").out)
+        (words,) = re.findall(r"\n  exprun (resume \S+ 'run\.length=4 epochs')  ", ended.err)  # what its end advises
+        self.exprun(*shlex.split(words))
+        self.assertEqual(self.rows("SELECT last_step, steps FROM runs"), [(planned(4), planned(4))])
+        self.exprun("fork", "@last", "lr=1e-3", "run.length=5 epochs")
+        self.assertEqual(self.rows("SELECT last_step, steps FROM runs WHERE run = 2"), [(planned(5), planned(5))])
 
     def test_to_evaluate_no_token_to_train_on_is_needed(self):
         self.exprun("ft.toml", "steps=2", "validation_every=10")

@@ -167,8 +167,7 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
   if (segments.empty() || !length) return;
   int64_t tokens = 0;
   for (const uint32_t word : segments) tokens += segment_of(word).tokens;
-  const bool truncates = text_at(recipe.root(), "dataset.too_long") == "truncate";
-  const ExampleList list(segments, tokens, *length, truncates);
+  const ExampleList list(segments, tokens, *length, truncates_examples(recipe.root()));
   report.examples = remark_on(list, packed_examples(list.examples, *length, 0).size());
   if (const auto dropped = many_dropped(list))
     report.add({clash(recipe.root(), {key_of_length(recipe.root()), "dataset.too_long"},

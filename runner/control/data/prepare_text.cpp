@@ -167,8 +167,7 @@ class Preparation {
       glance.dataset_info.train_tokens = measured.train_tokens;
       glance.dataset_info.validation_tokens = measured.validation_tokens;
     }
-    glance.dataset_info.train_examples = lengths_of_examples(measured.train_segments);
-    glance.dataset_info.validation_examples = lengths_of_examples(measured.validation_segments);
+    add_examples(glance.dataset_info, measured.train_segments, measured.validation_segments);
     glance.train_segments = std::move(measured.train_segments);
   }
 

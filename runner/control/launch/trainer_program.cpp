@@ -11,6 +11,8 @@
 #include "control/launch/process/child_process.h"
 #include "control/launch/process/piped_child.h"
 #include "control/launch/run_device.h"
+#include "recipe/quantities.h"
+#include "recipe/resolved.h"
 
 namespace exprun {
 namespace {
@@ -44,6 +46,11 @@ ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
   if (dataset_info.vocab_size) known["vocab_size"] = *dataset_info.vocab_size;
   if (dataset_info.train_tokens) known["train_tokens"] = *dataset_info.train_tokens;
   if (dataset_info.validation_tokens) known["validation_tokens"] = *dataset_info.validation_tokens;
+  const ResolvedRecipe recipe = try_resolve(text, dataset_info).recipe;
+  const auto length = sequence_length(recipe.root());
+  if (dataset_info.train_sequences && length)
+    known["train_sequences"] =
+        dataset_info.train_sequences(*length, truncates_examples(recipe.root()));
   return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
 }
 

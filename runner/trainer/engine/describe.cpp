@@ -65,7 +65,10 @@ DatasetInfo facts_from(const json& json) {
     if (found == json.end() || found->is_null()) return std::nullopt;
     return found->get<int64_t>();
   };
-  return {read("vocab_size"), read("train_tokens"), read("validation_tokens"), {}};
+  DatasetInfo info{read("vocab_size"), read("train_tokens"), read("validation_tokens"), {}};
+  if (const auto sequences = read("train_sequences"))
+    info.train_sequences = PackedSequences([sequences](int64_t, bool) { return *sequences; });
+  return info;
 }
 
 // As the dataset will count them, without opening it.

@@ -39,6 +39,22 @@ TEST_CASE("examples: a segment is its word") {
   CHECK_THROWS_AS(to_word({kMostSegmentTokens, true, true}), std::logic_error);
 }
 
+TEST_CASE("examples: sequences are counted as they are packed, whatever the seed") {
+  std::vector<Segment> segments;
+  for (int64_t i = 0; i < 50; ++i)
+    segments.insert(segments.end(), {{i % 7, false, false}, {i % 11 + 1, true, true}});
+  int64_t tokens = 0;
+  for (const Segment& segment : segments) tokens += segment.tokens;
+  const PackedSequences sequences = sequences_of_examples(words(segments));
+  for (const int64_t length : {1, 8, 12, 16, 64})
+    for (const bool truncates : {false, true})
+      for (const int64_t seed : {0, 1, 17}) {
+        const ExampleList list(words(segments), tokens, length, truncates);
+        CHECK(sequences(length, truncates) ==
+              std::ssize(packed_examples(list.examples, length, seed)));
+      }
+}
+
 TEST_CASE("examples: what is behind the last learned token is not computed") {
   const ExampleList list(words({{3, false, false},
                                 {2, true, false},

@@ -93,7 +93,7 @@ std::vector<TrainedSample> sequences_of(const PreparedData& data, const Resolved
 std::vector<TrainedSample> examples_of(const PreparedData& data, const ResolvedRecipe& recipe,
                                        const RunRow& run, SampleRange range) {
   const int64_t length = known(sequence_length(recipe.root()), run, "batch.sequence_length");
-  const bool truncates = recipe.section("dataset").get<std::string>("too_long") == "truncate";
+  const bool truncates = truncates_examples(recipe.root());
   const auto seed = recipe.section("run").get<int64_t>("seed");
   const ExampleList list(read_segment_words(data.train_segments), token_count(data.train), length,
                          truncates);
