@@ -60,16 +60,19 @@ std::string with_recomputation(const ResolvedRecipe& recipe) {
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const AvailableMemory& available) {
   const Table& root = recipe.root();
-  const double of_rank = planned.of_model + planned.activations;
+  const double without_activations = planned.of_model + planned.checkpoint_copy;
+  const double of_rank = without_activations + planned.activations;
   if (available.bytes == 0 || of_rank * static_cast<double>(available.ranks) <= available.bytes)
     return {};
   const std::string has = ", but " + available.where + " has " + binary_bytes(available.bytes);
   if (of_rank <= available.bytes) return {too_many_ranks(root, of_rank, available, has)};
   const std::string whose = available.ranks > 1 ? " of one rank" : "";
-  if (planned.of_model > available.bytes)
+  const std::string state = planned.checkpoint_copy > 0
+                                ? "weights, gradients, optimizer and a copy for checkpoints"
+                                : "weights, gradients and optimizer";
+  if (without_activations > available.bytes)
     return {lack(place_of_size(root, "model.type"),
-                 "weights, gradients and optimizer" + whose + " take " +
-                     binary_bytes(planned.of_model) + has,
+                 state + whose + " take " + binary_bytes(without_activations) + has,
                  "use a smaller model")};
   const bool single = integer_at(root, "batch.micro_batch") == 1;
   return {lack(place_of_size(root, single ? "batch.sequence_length" : "batch.micro_batch"),

@@ -502,8 +502,15 @@ class Housekeeping(ExprunTest):
     def test_tags_are_for_a_run_that_is_continued_too(self):
         self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
         process = self.start("tiny.toml", "max_minutes=10", 'run.tags=["later"]')
-        self.wait_until(lambda: self.rows("SELECT tags FROM runs") == [("later",)], process)  # not only at its end
+        self.wait_until(lambda: self.rows("SELECT tags, state FROM runs") == [("later", "running")], process)
         self.assertIn("exprun: added the tag later to tiny-", self.finish(process).err)
+
+    def test_a_run_that_does_not_go_on_gets_no_tags(self):
+        self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
+        self.write("text.txt", "short")
+        for words in ("tiny.toml",), ("resume", "@last"):
+            self.assertNotIn("added", self.exprun(*words, "max_minutes=10", 'run.tags=["later"]', code=2).err)
+        self.assertEqual(self.rows("SELECT tags FROM runs"), [(None,)])
 
     def test_merge_twice(self):
         self.exprun("tiny.toml")

@@ -31,6 +31,7 @@ class HungTrainer(ExprunTest):
         os.kill(trainer, signal.SIGSTOP)
         self.addCleanup(os.kill, trainer, signal.SIGKILL)
         is_gone = rf"its launcher \(process {launcher.pid} on \S+\) is gone, and its trainer saves"
+        self.assertRegex(self.exprun("stop", "@last", "--no-wait").err, rf"^exprun: \S+ is ending: {is_gone}\n$")
         for command in (["resume", "@last"], ["tiny.toml", "steps=100000000"], ["stop", "@last"]):
             began = time.monotonic()
             said = self.exprun(*command, code=1).err

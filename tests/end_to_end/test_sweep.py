@@ -328,7 +328,7 @@ class Sweep(SweepCrashes):
     def test_points_that_are_new_or_gone_are_named(self):
         self.exprun("sweep", "tiny.toml", "lr=1e-3,2e-3", "steps=2")
         said = self.exprun("sweep", "tiny.toml", "lr=2e-3,3e-3", "steps=2").err
-        self.assertIn("exprun: compared with sweep 1: one point is new (lr=3e-3), one point is gone (lr=1e-3)\n", said)
+        self.assertIn("exprun: compared with sweep 1: one new point (lr=3e-3), one point left out (lr=1e-3)\n", said)
         self.assertEqual(self.rows("SELECT count(*) FROM runs"), [(3,)])
         said = self.exprun("sweep", "tiny.toml", "lr=2e-3,3e-3", "steps=2").err
         self.assertNotIn("against", said)

@@ -96,7 +96,9 @@ void add_time(ordered_json& plan, const ResolvedRecipe& recipe, const StoreFolde
 PlannedMemory planned_memory(const ordered_json& plan) {
   PlannedMemory memory;
   for (const auto& [kind, bytes] : plan.at("memory").items())
-    (kind == "activations" ? memory.activations : memory.of_model) += bytes.get<double>();
+    (kind == "activations"       ? memory.activations
+     : kind == "checkpoint_copy" ? memory.checkpoint_copy
+                                 : memory.of_model) += bytes.get<double>();
   return memory;
 }
 
@@ -119,6 +121,7 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
     report.plan_error = error.what();
   }
   if (report.plan.is_null()) return;
+  if (!trains_on_cpu(recipe)) report.plan["memory"].erase("checkpoint_copy");
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add_lacking(memory_problems(recipe, planned_memory(report.plan)));

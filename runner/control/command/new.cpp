@@ -1,6 +1,7 @@
 // exprun new [NAME]
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -213,14 +214,21 @@ bool are_bare_tokens(const std::vector<Source>& sources) {
   return bare != nullptr;
 }
 
-// Of tokens that are numbered without gaps.
-int64_t vocab_size_of_bare(const std::vector<Source>& sources) {
+// Of tokens that are numbered without gaps, by so many of each file.
+int64_t vocab_size_of_bare(const std::vector<Source>& sources, int64_t looked_at) {
   int64_t largest = 0;
   for (const Source& source : sources) {
     const TokenShard shard = inspect_shard(source.file, ShardFormat::raw_uint16);
-    largest = std::max(largest, largest_token(shard, shard.tokens));
+    largest = std::max(largest, largest_token(shard, std::min(shard.tokens, looked_at)));
   }
   return largest + 1;
+}
+
+// Characters are few. Other tokens are taken for GPT-2's, of which no file need have them all.
+bool are_of_characters(const std::vector<Source>& sources) {
+  constexpr int64_t kLookedAt = 1'000'000, kMostCharacters = 512;
+  return has_tokens_of_characters(sources.front().file.parent_path()) ||
+         vocab_size_of_bare(sources, kLookedAt) <= kMostCharacters;
 }
 
 // "shards/*.bin", which matches those for validation too.
@@ -273,8 +281,8 @@ void name_data(const std::string& path, StarterRequest& request) {
   if (!request.validation.empty())
     for (Source& source : sources_at(request.validation)) sources.push_back(std::move(source));
   request.are_bare_tokens = are_bare_tokens(sources);
-  if (has_tokens_of_characters(sources.front().file.parent_path()))
-    request.vocab_size = vocab_size_of_bare(sources);
+  if (request.are_bare_tokens && are_of_characters(sources))
+    request.vocab_size = vocab_size_of_bare(sources, std::numeric_limits<int64_t>::max());
 }
 
 // Says what keeps the recipe from running as it is, such as data of another kind; returns whether

@@ -72,15 +72,12 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
   const bool keeps_weights = std::ranges::none_of(
       all, [&](const Difference& change) { return may_make_other_weights(change, now); });
-  const bool has_other_state = std::ranges::any_of(
-      all, [](const Difference& change) { return change.path == "optimizer.type"; });
-  const std::string fresh = has_other_state ? " --fresh-optimizer" : "";
   const auto steps = integer_at(now.root(), "run.steps");
   const bool has_steps_left =
-      newest_checkpoint && (is_over || !steps || *steps > *newest_checkpoint);
+      newest_checkpoint && (is_over || (steps ? *steps > *newest_checkpoint : !has_length));
   if (keeps_weights && has_steps_left)
-    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
-            option + (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
+    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
+            (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "
@@ -210,9 +207,9 @@ Performed resume(const std::string& reference, const Words& overrides,
     require_patience(run, before, request.resolved);
     require_same_past(globals.store, run, text_before, request.text, overrides);
   }
-  add_new_tags_aloud(store, run, request.resolved);
   say_if_file_changed(request, run);
   if (run.state == RunState::finished && !request.extends) {
+    add_new_tags_aloud(store, run, request.resolved);
     if (is_shown(LogLevel::info)) print(result_of(store, globals.store, run));
     log_info(why_nothing_is_to_do(store, run, reference, before, globals));
     return {0, false};

@@ -117,9 +117,8 @@ bool keep_running(std::vector<RunRow>& runs) {
   return std::erase_if(runs, has_ended) == 0;
 }
 
-// Its launcher passes it on. One that is gone has taken its trainer with it: that is ending. One
-// that is suspended (Ctrl-Z) goes on, to save.
-// Whether there was anybody to tell.
+// The launcher passes it on; one that is suspended (Ctrl-Z) goes on, to save. False where there is
+// none to tell: its trainer is ending by itself.
 bool tell_to_end(const RunRow& run) {
   if (!launcher_lives(run)) return false;
   for (const int signal : {SIGTERM, SIGCONT})
@@ -238,7 +237,7 @@ int run_stop(const Words& words, const Globals& globals) {
   for (const RunRow& run : runs) {
     const bool is_asked = tell_to_end(run);
     asked += is_asked ? 1 : 0;
-    if (no_wait && !is_asked) log_info(run.folder + ' ' + is_running(run, ""));
+    if (no_wait && !is_asked) log_info(run.folder + ' ' + is_ending(run));
   }
   for (const int64_t sweep : sweeps)
     log_info("sweep " + std::to_string(sweep) +

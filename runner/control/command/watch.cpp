@@ -162,11 +162,12 @@ class Watch {
     const int waiting = sweep.count("waiting");
     seen.fraction = done(sweep);
     seen.progress = {{std::to_string(finished) + " of " + std::to_string(trials) + " finished"}};
-    for (const auto& [count, word] : {std::pair(running, "running"), std::pair(waiting, "waiting"),
-                                      std::pair(sweep.count("failed"), "failed"),
-                                      std::pair(sweep.count("diverged"), "diverged"),
-                                      std::pair(sweep.count("removed"), "removed"),
-                                      std::pair(sweep.count("pruned"), "stopped early")})
+    for (const auto& [count, word] :
+         {std::pair(running, "running"), std::pair(waiting, "waiting"),
+          std::pair(sweep.interrupted(), "interrupted"), std::pair(sweep.count("failed"), "failed"),
+          std::pair(sweep.count("diverged"), "diverged"),
+          std::pair(sweep.count("removed"), "removed"),
+          std::pair(sweep.count("pruned"), "stopped early")})
       if (count) seen.progress.push_back({std::to_string(count) + ' ' + word, 1});
     if (const auto best = sweep.best_point()) seen.facts = {{{best_text(sweep, *best)}}};
     seen.table = shown_trials(sweep);

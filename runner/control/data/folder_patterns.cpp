@@ -32,14 +32,18 @@ constexpr std::array<std::string_view, 9> kValidationWords = {
 constexpr size_t kMostNamed = 4;  // shards
 constexpr size_t kMostKinds = 8;
 constexpr size_t kMostSeen = 10'000;  // entries of a folder: "/" is one too
-constexpr size_t kMostOpened = 16;    // files of one kind
+constexpr size_t kMostWanted = 16;    // files of one kind: the others are taken to be like them
+constexpr size_t kMostOpened = 512;   // of one kind, where fewer are wanted
 
 enum class Content { text, records };
 
 bool holds(const fs::path& file, Content wanted) try {
   const bool is_text = format_of_file(file, "auto") == "text";
-  open_records(file, {"auto", "", true, {}});
-  return is_text == (wanted == Content::text);
+  if (is_text != (wanted == Content::text)) return false;
+  const auto records = open_records(file, {"auto", "", true, {}});
+  Record first;
+  if (!is_text) records->next(first);  // what begins like no record is refused with it
+  return true;
 } catch (const Error&) {  // it begins like something else
   return false;
 }
@@ -73,7 +77,8 @@ Kinds kinds_in(const fs::path& folder, Content content) {
   Kinds kinds;
   for (const fs::path& file : files_below(folder, "text")) {
     const std::string kind = kind_of(file);
-    const bool is_opened = ++kinds.files[kind] <= kMostOpened;
+    const bool is_opened =
+        ++kinds.files[kind] <= kMostOpened && kinds.wanted[kind].size() < kMostWanted;
     const bool is_wanted = is_opened && holds(file, content);
     const fs::path name = place_of(folder) / as_pattern(file.lexically_relative(folder).string());
     if (file.extension() == ".toml" || (is_opened && !is_wanted))  // a recipe is no data

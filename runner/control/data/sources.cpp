@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -17,13 +16,12 @@
 #include "base/diagnostic.h"
 #include "base/files/file.h"
 #include "base/strings.h"
-#include "control/data/fetch/catalogue.h"
 #include "control/data/input_files.h"
+#include "control/data/missing_file.h"
 #include "control/data/read/byte_stream.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "recipe/schema/schema.h"
-#include "recipe/toml/write.h"
 
 namespace exprun {
 namespace {
@@ -153,64 +151,6 @@ std::string quoted(const fs::path& file) {
   return "'" + file.string() + "'";
 }
 
-// ["a.md", "b.md"] of "a.md,b.md"; nothing if one of them is no file either.
-std::optional<std::string> as_array(const std::string& files) {
-  std::string array;
-  for (size_t at = 0; at <= files.size();) {
-    const size_t comma = std::min(files.find(',', at), files.size());
-    const std::string file(trimmed(std::string_view(files).substr(at, comma - at)));
-    if (!is_glob(file) && !is_file(file)) return std::nullopt;
-    array += (at == 0 ? "" : ", ") + toml_quoted(file);
-    at = comma + 1;
-  }
-  return '[' + array + ']';
-}
-
-// ${env:HOME}/x.md of $HOME/x.md, as a shell would read it; nothing if it would read no variable.
-std::optional<std::string> with_variable(const std::string& file) {
-  const auto is_name = [](char c) {
-    return c == '_' || std::isalnum(static_cast<unsigned char>(c));
-  };
-  const size_t begin = file.find('$') + 1;
-  const auto end =
-      std::find_if_not(file.begin() + static_cast<ptrdiff_t>(begin), file.end(), is_name);
-  const std::string name(file.begin() + static_cast<ptrdiff_t>(begin), end);
-  if (begin == 0 || name.empty() || (name[0] >= '0' && name[0] <= '9')) return std::nullopt;
-  return file.substr(0, begin) + "{env:" + name + '}' + std::string(end, file.end());
-}
-
-// "../b/data/x.txt" of "data/x.txt" in the recipe ../b/mine.toml, if that is there.
-std::optional<std::string> beside_recipe(const fs::path& file, const SourceSpan& where) {
-  if (!where || where.file->kind != SourceFile::Kind::file || file.is_absolute())
-    return std::nullopt;
-  const fs::path folder = fs::path(where.file->name).parent_path();
-  std::error_code ignored;
-  if (folder.empty() || !fs::exists(folder / file, ignored)) return std::nullopt;
-  return (folder / file).lexically_normal().string();
-}
-
-// A relative path is looked for below the working directory, which the help names.
-std::string where_to_put(const fs::path& file, const SourceSpan& where) {
-  if (const auto beside = beside_recipe(file, where))
-    return "paths are relative to the working directory: write \"" + *beside + '"';
-  if (const auto command = command_to_get(file.string())) return "get it: " + *command;
-  if (file.string().find("://") != std::string::npos) return kDownloadFirst;
-  if (file.string().starts_with("~/")) return "write ${env:HOME}" + file.string().substr(1);
-  if (const auto variable = with_variable(file.string())) return "write " + *variable;
-  if (file.string().find(',') != std::string::npos)
-    if (const auto array = as_array(file.string())) return "write " + *array;
-  if (file.is_absolute()) return "give the path of a file that exists";
-  std::error_code ignored;
-  return "paths are relative to the working directory, " + fs::current_path(ignored).string();
-}
-
-// A name that holds a bracket is a pattern, of which the file itself is no match.
-std::string what_to_write(const std::string& pattern, const SourceSpan& where) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(pattern, ignored)) return where_to_put(pattern, where);
-  return "a file has exactly this name: write '" + as_pattern(pattern) + "'";
-}
-
 class Finder {
  public:
   Finder(const std::string& libtorch_folder, WantedFiles wanted)
@@ -264,7 +204,7 @@ class Finder {
     auto files = matching_files(pattern, wanted_.dataset);
     if (files.empty())
       problems_.push_back(lack(path.where, "no file matches '" + pattern + "'",
-                               what_to_write(pattern, path.where)));
+                               advice_on_pattern(pattern, path.where)));
     found_.reserve(found_.size() + files.size());
     for (fs::path& file : files) found_.push_back({std::move(file), path.where, true});
   }
@@ -274,7 +214,7 @@ class Finder {
     const fs::file_status status = fs::status(file, error);
     if (status.type() == fs::file_type::not_found)
       problems_.push_back(
-          lack(path.where, quoted(file) + " does not exist", where_to_put(file, path.where)));
+          lack(path.where, quoted(file) + " does not exist", advice_on_file(file, path.where)));
     else if (status.type() == fs::file_type::none)
       problems_.push_back(lack(path.where, "cannot read " + quoted(file) + ": " + error.message()));
     else if (fs::is_directory(status))

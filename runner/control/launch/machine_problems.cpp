@@ -29,7 +29,6 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                            "\"auto\" takes one per core", Severity::warning));
 }
 
-// Where nothing else is said, GPUs are taken if they can be.
 bool trains_on_cpu(const Table& root, const Hardware& hardware) {
   const std::string device = text_at(root, "run.device").value_or("auto");
   return device == "cpu" || (device == "auto" && !hardware.gpus.is_usable());
@@ -61,6 +60,10 @@ AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
 
 Hardware this_hardware() {
   return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
+}
+
+bool trains_on_cpu(const ResolvedRecipe& recipe, const Hardware& hardware) {
+  return trains_on_cpu(recipe.root(), hardware);
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {

@@ -22,6 +22,9 @@ struct Hardware {
 
 Hardware this_hardware();
 
+// Where nothing else is said, GPUs are taken if they can be.
+bool trains_on_cpu(const ResolvedRecipe& recipe, const Hardware& hardware = this_hardware());
+
 // More threads than cores; GPUs that it has not; a format of numbers that only a GPU has, or that
 // is slow here.
 Diagnostics machine_problems(const ResolvedRecipe& recipe,

@@ -57,7 +57,9 @@ std::string memory(const ordered_json& plan) {
   std::string text;
   for (const auto& [name, bytes] : plan.at("memory").items()) {
     total += bytes.get<double>();
-    text += plan_line("", name + ' ' + binary_bytes(bytes.get<double>()));
+    std::string kind = name;
+    std::ranges::replace(kind, '_', ' ');
+    text += plan_line("", kind + ' ' + binary_bytes(bytes.get<double>()));
   }
   const auto ranks = plan.at("ranks").get<int64_t>();
   const std::string whose = ranks > 1 ? " for each of " + count(plan.at("ranks")) + " ranks" : "";

@@ -35,7 +35,7 @@ bool has_any(const StoredSweep& sweep, std::initializer_list<const char*> states
 
 // Trials that the same command goes on with.
 bool has_unfinished(const StoredSweep& sweep) {
-  return has_any(sweep, {"waiting", "interrupted", "preempted", "killed", "crashed"});
+  return sweep.count("waiting") + sweep.interrupted() > 0;
 }
 
 std::string state_of(const StoredSweep& sweep) {
@@ -90,6 +90,10 @@ std::vector<AxisValues> StoredSweep::points() const {
   return points;
 }
 
+int StoredSweep::interrupted() const {
+  return count("interrupted") + count("preempted") + count("killed") + count("crashed");
+}
+
 std::vector<Replicates> StoredSweep::means() const {
   return replicates_of(finished_points(), plan.maximize);
 }
@@ -111,12 +115,9 @@ std::vector<RunRow> StoredSweep::finished_runs() const {
 
 std::string counts_text(const StoredSweep& sweep) {
   const int removed = sweep.count("removed");
-  int interrupted = 0;
-  for (const char* state : {"interrupted", "preempted", "killed", "crashed"})
-    interrupted += sweep.count(state);
   return counts_text(sweep.trials.size(), sweep.count("finished"),
                      sweep.count("failed") + sweep.count("diverged"), sweep.count("pruned"),
-                     interrupted) +
+                     sweep.interrupted()) +
          (removed ? ", " + std::to_string(removed) + " removed" : "");
 }
 

@@ -38,6 +38,7 @@ struct StoredSweep {
   std::vector<SweepProcess> processes;
 
   int count(const std::string& state) const;
+  int interrupted() const;          // those that have ended before their time, whatever ended them
   const StoredTrial* best() const;  // of those that finished; null without one
   std::optional<BestPoint> best_point() const;
   std::vector<AxisValues> points() const;  // of all trials

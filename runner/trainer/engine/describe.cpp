@@ -41,11 +41,8 @@ json parameters_by_part(const ParameterList& parameters) {
   return result;
 }
 
-// A type without the key `decay` applies its weight decay to all that it updates.
 int64_t decayed_elements(const OptimizerGroup& group) {
-  if (group.section.get<double>("weight_decay") == 0) return 0;
-  const int64_t undecayed = group.section.has("decay") ? 0 : elements_of(group.undecayed);
-  return elements_of(group.decayed) + undecayed;
+  return group.section.get<double>("weight_decay") == 0 ? 0 : elements_of(group.decayed);
 }
 
 json groups(const Optimizers& optimizers) {
@@ -96,7 +93,7 @@ json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) 
       build_train_state(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
   require_importable(recipe, train_state);
   const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
-  const MemoryPlan memory = memory_plan(train_state, plan.batch);
+  const MemoryPlan memory = memory_plan(train_state, plan.batch, at::kCPU);
   const int64_t micro_batches =
       (plan.batch.sequences + plan.batch.micro_batch - 1) / plan.batch.micro_batch;
   return {{"parameters", train_state.parameters->count()},
@@ -114,7 +111,8 @@ json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) 
            {{"weights", memory.weights},
             {"gradients", memory.gradients},
             {"optimizer", memory.optimizer},
-            {"activations", memory.activations}}},
+            {"activations", memory.activations},
+            {"checkpoint_copy", memory.checkpoint_copy}}},
           {"checkpoints", checkpoints_after(plan, 0)},
           {"checkpoint_bytes", checkpoint_bytes(train_state)}};
 }
@@ -197,15 +195,18 @@ int64_t average_bytes(const TrainState& train_state) {
 
 }  // namespace
 
-MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch) {
+MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch,
+                       at::DeviceType device) {
   const int64_t weights = bytes_of(train_state.optimizers->parameter_tensors());
   int64_t gradients = 0;
   for (const Parameter& parameter : train_state.parameters->items())
     if (!parameter.is_frozen()) gradients += static_cast<int64_t>(parameter.tensor.grad().nbytes());
-  return {weights, gradients,
-          train_state.optimizers->state_size().bytes_here + average_bytes(train_state),
-          static_cast<int64_t>(train_state.model->activation_bytes(batch.sequence_length) *
-                               static_cast<double>(batch.micro_batch))};
+  const int64_t optimizer =
+      train_state.optimizers->state_size().bytes_here + average_bytes(train_state);
+  return {weights, gradients, optimizer,
+          static_cast<int64_t>(
+              train_state.model->activation_bytes(batch.micro_batch, batch.sequence_length)),
+          device == at::kCPU ? weights + optimizer : 0};
 }
 
 int64_t checkpoint_bytes(const TrainState& train_state) {

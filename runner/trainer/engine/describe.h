@@ -16,11 +16,15 @@ struct MemoryPlan {
   int64_t gradients = 0;
   int64_t optimizer = 0;
   int64_t activations = 0;  // of one micro-batch; an estimate
+  // Of weights and optimizer, while a checkpoint is written. A GPU's copy is not in its memory.
+  int64_t checkpoint_copy = 0;
 
-  int64_t sum() const { return weights + gradients + optimizer + activations; }
+  int64_t of_model() const { return weights + gradients + optimizer; }
+  int64_t sum() const { return of_model() + activations + checkpoint_copy; }
 };
 
-MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch);
+MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch,
+                       at::DeviceType device);
 
 // Of a checkpoint, which holds the state of all ranks.
 int64_t checkpoint_bytes(const TrainState& train_state);

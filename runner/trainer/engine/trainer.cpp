@@ -8,6 +8,7 @@
 
 #include "base/diagnostic.h"
 #include "base/format_units.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "engine/inference/evaluate_run.h"
 
@@ -118,9 +119,10 @@ bool Trainer::stopping() {
 StopRequest Trainer::wish_to_stop() const {
   const auto& limit = pipeline_.plan.max_minutes;
   const StopRequest request = links_.stop_requested();
-  if (request == StopRequest::none && limit && seconds_since(started_) > *limit * 60)
-    return StopRequest::preempt;
-  return request;
+  const bool is_late = limit && seconds_since(started_) > *limit * 60;
+  if (request != StopRequest::none || !is_late) return request;
+  if (pipeline_.group->rank() == 0) log_info("run.max_minutes is over: saving and stopping");
+  return StopRequest::preempt;
 }
 
 bool Trainer::is_due(const NamedEvaluation& named) const {

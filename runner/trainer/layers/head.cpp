@@ -37,7 +37,7 @@ int64_t chunk_rows(int64_t rows, const at::Tensor& weight, const HeadForm& form)
   const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
   const int64_t of_weight = std::max(weight.numel(), int64_t{1} << 21);
   const int64_t elements =
-      weight.is_cpu() ? std::min((int64_t{1} << 26) / size, of_weight) : int64_t{1} << 27;
+      weight.is_cuda() ? int64_t{1} << 27 : std::min((int64_t{1} << 26) / size, of_weight);
   const int64_t most = std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
   const int64_t chunks = std::max<int64_t>(1, (rows + most - 1) / most);
   const int64_t each = (rows + chunks - 1) / chunks;
@@ -163,6 +163,14 @@ Differentiable head_loss(const at::Tensor& hidden, const at::Tensor& weight,
 at::Tensor Head::logits(const at::Tensor& hidden) const {
   const auto all = exprun::linear(hidden.to(compute), weight).narrow(-1, 0, vocab_size);
   return capped(all.to(at::kFloat), softcap);
+}
+
+double Head::loss_bytes(int64_t rows) const {
+  const HeadForm form{vocab_size, softcap, compute, {}};
+  const int64_t at_once = std::min(rows, chunk_rows(rows, weight, form));
+  const auto size = static_cast<double>(c10::elementSize(format_of_logits(form)));
+  const int copies = softcap > 0 ? 3 : 1;  // the cap, and its square
+  return size * copies * static_cast<double>(at_once * weight.size(0));
 }
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,

@@ -26,6 +26,9 @@ struct Head {
   // weight.
   at::Tensor loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                       std::optional<double> promised = std::nullopt) const;
+
+  // Bytes that loss_sum() of N rows takes for a moment, for the logits of a part of them.
+  double loss_bytes(int64_t rows) const;
 };
 
 }  // namespace exprun

@@ -23,7 +23,8 @@ std::string message_of(const CaseFolder& folder) {
   const ResolvedRecipe recipe = resolve(recipe_of(folder), facts_of(folder));
   const Hardware hardware = hardware_of(machine);
   Diagnostics found = machine_problems(recipe, hardware);
-  const PlannedMemory planned{machine.value("of_model", 0.0), machine.value("activations", 0.0)};
+  const PlannedMemory planned{machine.value("of_model", 0.0), machine.value("activations", 0.0),
+                              machine.value("checkpoint_copy", 0.0)};
   const Diagnostics memory = memory_problems(recipe, planned, hardware);
   found.insert(found.end(), memory.begin(), memory.end());
   const CheckpointSpace space{machine.value("checkpoint", int64_t{0}),

@@ -99,6 +99,23 @@ TEST_CASE("folder patterns: one file of no use does not hide the texts beside it
   CHECK(named_in(folder, {}) == "**/*.jsonl");
 }
 
+TEST_CASE("folder patterns: JSON that is no array of records is none") {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{\"text\": 1}");
+  CHECK(named_in(folder, {"instruction"}) == "");
+  folder.write("data.json", "[{\"text\": \"a\"}]");
+  CHECK(named_in(folder, {}) == "data.json");
+  CHECK(named_in(folder, {"instruction"}) == "data.json");
+}
+
+TEST_CASE("folder patterns: a text after many files that are none") {
+  const TemporaryFolder folder;
+  for (int i = 10; i < 60; ++i)
+    folder.write("a" + std::to_string(i) + ".dat", std::string(10, '\0'));
+  folder.write("b.dat", "a text");
+  CHECK(named_in(folder, {}) == "b.dat");
+}
+
 TEST_CASE("folder patterns: of a folder with recipes, and what exprun wrote there") {
   const TemporaryFolder folder;
   folder.write("README", "a text");

@@ -59,9 +59,12 @@ RunRow ended_without_launcher(Store& store, RunRow run) {
   return run;
 }
 
+std::string is_ending(const RunRow& run) {
+  return "is ending: " + launcher_is_gone(run);
+}
+
 std::string is_running(const RunRow& run, const std::string& remedy) {
-  if (has_lost_launcher(run))
-    return "is ending: " + launcher_is_gone(run) + "; run the same command again in a moment";
+  if (has_lost_launcher(run)) return is_ending(run) + "; run the same command again in a moment";
   const std::string where = launcher_of(run);
   if (!on_another_host(run)) return "is running (" + where + "); " + remedy;
   return "may be running (" + where + ", last seen alive " + age(run.last_beat_ms, now_ms()) +

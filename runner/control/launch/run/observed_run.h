@@ -30,6 +30,10 @@ inline constexpr std::chrono::seconds kPatienceWithTrainer{60};
 // and so is one whose trainer has not ended in time.
 RunRow ended_without_launcher(Store& store, RunRow run);
 
+// "is ending: its launcher (process 17 on box) is gone, and its trainer saves":
+// has_lost_launcher().
+std::string is_ending(const RunRow& run);
+
 // "is running (process 17 on box); " and what to do; of another host, when it was last seen alive,
 // and what to do if that host is gone. Of one that has lost its launcher, that it is ending, and to
 // wait for that.

@@ -68,7 +68,7 @@ std::vector<RunRow> meant_first(const StoreFolder& folder, std::vector<RunRow> r
 
 // run.tags make no other run, so they are for the one that is there: adds those of `now` that
 // neither the run nor the recipe that is stored with it has. One of that recipe which the run has
-// not was removed by its user. Returns what it has added.
+// not was removed by its user; of later ones nothing tells. Returns what it has added.
 std::vector<std::string> add_new_tags(Store& store, const RunRow& run, const ResolvedRecipe& now);
 
 // The same, aloud.

@@ -237,9 +237,11 @@ namespace {
 
 constexpr size_t kMostNamed = 4;
 
-std::string points(const std::vector<std::string>& labels, const std::string& what) {
-  return (labels.size() == 1 ? "one point is " : std::to_string(labels.size()) + " points are ") +
-         what + " (" + some_of(labels, kMostNamed) + ")";
+// "2 new points (lr=3e-3, lr=4e-3)"
+std::string counted(const std::vector<std::string>& labels, const char* what,
+                    const std::string& how) {
+  return pluralize(static_cast<int64_t>(labels.size()), what) + how + " (" +
+         some_of(labels, kMostNamed) + ")";
 }
 
 using Labels = std::map<std::string, const Trial*>;
@@ -291,8 +293,9 @@ std::string difference_from_earlier(const Store& store, const SweepRow& sweep,
     for (const TrialRow& row : rows)
       if (gone.contains(row.recipe_hash)) removed.push_back(row.changes);
     std::string text;
-    if (!added.empty()) text = points(added, "new");
-    if (!removed.empty()) text += (text.empty() ? "" : ", ") + points(removed, "gone");
+    if (!added.empty()) text = counted(added, "new point", "");
+    if (!removed.empty())
+      text += (text.empty() ? "" : ", ") + counted(removed, "point", " left out");
     return text.empty() ? "" : "compared with sweep " + std::to_string(earlier.id) + ": " + text;
   }
   return of_others;

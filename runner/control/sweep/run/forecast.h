@@ -40,7 +40,7 @@ std::string forecast_text(const SweepPlan& plan, const Forecast& forecast);
 // none, or the answer is no.
 void require_consent(const Forecast& forecast);
 
-// "compared with sweep 3: one point is new (lr=0.001), 2 points are gone (lr=1, lr=2)": against the
+// "compared with sweep 3: one new point (lr=0.001), 2 points left out (lr=1, lr=2)": against the
 // newest one that has some of the points, or else the newest with points that are written alike.
 // Empty where there is none, and where `sweep` is not new.
 // Other points are another sweep; runs are shared, so what an earlier one has done counts.

@@ -101,10 +101,11 @@ void warn_of_what_is_slow(const ResolvedRecipe& recipe, const NumericEnvironment
 // Before memory is taken: a system that has none left may end the run without a word.
 void require_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::Device device,
                     const CoreShare& share, int ranks) {
-  const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe));
-  const auto activations = static_cast<double>(plan.activations);
+  const MemoryPlan plan = memory_plan(shapes, batch_shape(recipe), device.type());
   Diagnostics problems =
-      memory_problems(recipe, {static_cast<double>(plan.sum()) - activations, activations},
+      memory_problems(recipe,
+                      {static_cast<double>(plan.of_model()), static_cast<double>(plan.activations),
+                       static_cast<double>(plan.checkpoint_copy)},
                       {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
                        device.is_cpu() ? (ranks + share.machines - 1) / share.machines : 1});
   if (!problems.empty()) throw RecipeError(std::move(problems));

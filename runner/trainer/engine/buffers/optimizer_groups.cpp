@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kDefaultGroup = "default";
 
-// `decay` of an optimizer's table; one without the key has no weight decay to apply.
+// By `decay` of an optimizer's table.
 bool decays(const std::string& which, ParameterClass kind) {
   if (which == "matrices_and_embeddings") return kind != ParameterClass::vector;
   return which == "all";
@@ -22,7 +22,8 @@ bool decays(const std::string& which, ParameterClass kind) {
 
 OptimizerGroup filled(std::string name, const Section& section,
                       const std::vector<Parameter>& parameters) {
-  const std::string which = section.has("decay") ? section.get<std::string>("decay") : "none";
+  // A type without the key applies its weight decay to all that it updates.
+  const std::string which = section.has("decay") ? section.get<std::string>("decay") : "all";
   OptimizerGroup group{std::move(name), section, {}, {}};
   for (const Parameter& parameter : parameters) {
     auto& part = decays(which, parameter.kind) ? group.decayed : group.undecayed;
@@ -64,6 +65,13 @@ std::string remedy_for_default(const std::string& type, const std::vector<Parame
   if (globs.empty()) return "choose another optimizer, such as \"adamw\"";
   return "set type = \"adamw\" here, and add [optimizer.groups.matrices] with type = \"" + type +
          "\", its lr and match = " + "[" + joined(globs) + "]";
+}
+
+// Of a group that has others than matrices.
+std::string remedy_for_group(const std::vector<Parameter>& taken) {
+  const auto globs = globs_of_matrices(taken);
+  if (globs.empty()) return "match it in a group with another optimizer";
+  return "these match only matrices: match = [" + joined(globs) + "]";
 }
 
 std::vector<std::string> globs_of(const Section& group) {
@@ -130,7 +138,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const auto taken = take_matching(section, left);
     if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
-    check_takes(result.back(), "match", "match it in a group with another optimizer");
+    check_takes(result.back(), "match", remedy_for_group(taken));
   }
   return result;
 }

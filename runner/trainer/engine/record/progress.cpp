@@ -231,11 +231,14 @@ std::string model_line(const Pipeline& pipeline) {
 }
 
 std::string memory_line(const Pipeline& pipeline) {
-  const MemoryPlan memory = memory_plan(pipeline.train_state, pipeline.plan.batch);
+  const MemoryPlan memory =
+      memory_plan(pipeline.train_state, pipeline.plan.batch, pipeline.model().device().type());
+  const std::string copy =
+      memory.checkpoint_copy > 0 ? ", checkpoint copy " + binary_bytes(memory.checkpoint_copy) : "";
   return "memory about " + binary_bytes(memory.sum()) + ": weights " +
          binary_bytes(memory.weights) + ", gradients " + binary_bytes(memory.gradients) +
          ", optimizer " + binary_bytes(memory.optimizer) + ", activations " +
-         binary_bytes(memory.activations);
+         binary_bytes(memory.activations) + copy;
 }
 
 std::string machine_line(const NumericEnvironment& environment) {
