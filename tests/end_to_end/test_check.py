@@ -85,15 +85,15 @@ tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
         self.write("quiz.jsonl", json.dumps({"context": "7" * 500, "endings": ["8", "1"], "label": 0}) + "\n")
         self.write("many.jsonl", (self.folder / "quiz.jsonl").read_text() * 300)
         words = ("tiny.toml", "evaluation.quiz={type='completion',path='many.jsonl'}")
-        said = "<override 1>:1:1: warning: [evaluation.quiz] takes longer than the training: it reads about 300,000 tokens 11 times, but "
+        said = "<override 1>:1:1: warning: [evaluation.quiz] may take longer than the training: it reads about 300,000 tokens 11 times, but "
         self.assertIn(said, self.exprun("check", *words).err)
-        self.assertEqual(self.exprun(*words, "steps=2").err.count("[evaluation.quiz] takes longer than the training"), 1)
+        self.assertEqual(self.exprun(*words, "steps=2").err.count("[evaluation.quiz] may take longer than the training"), 1)
         self.assertNotIn("takes longer", self.exprun("check", *words, "evaluation.quiz.examples=10").err)
-        self.assertIn("[evaluation.quiz] takes longer than the training", self.exprun("sweep", *words, "lr=1e-3,1e-2", "--dry-run").err)
+        self.assertIn("[evaluation.quiz] may take longer than the training", self.exprun("sweep", *words, "lr=1e-3,1e-2", "--dry-run").err)
 
     def test_few_tokens_that_a_large_model_is_evaluated_on_are_told(self):
         words = ("tiny.toml", "hidden_size=768", "num_layers=12", "num_heads=12", "evaluation.val_loss.every='1 step'", "steps=40")
-        self.assertIn("[evaluation.val_loss] takes longer than the training", self.exprun("check", *words).err)
+        self.assertIn("[evaluation.val_loss] may take longer than the training", self.exprun("check", *words).err)
         self.assertEqual(self.exprun("check", "tiny.toml", *words[-2:]).err, "")
 
     def test_a_plan_fits_its_terminal(self):

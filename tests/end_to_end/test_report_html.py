@@ -115,6 +115,23 @@ class Page(PageTest):
         drawn = self.page.value(f"{CHART}.data.datasets.find(d => d.label.startsWith({json.dumps(name)})).data")
         self.assertEqual([(p["x"], p["y"]) for p in drawn], [(step, float(f"{value:.6g}")) for step, value in stored])
 
+    def test_a_chart_has_a_run_that_is_shown(self):
+        self.exprun("tiny.toml", "validation_fraction=0")
+        self.open()
+        (without,) = (name for (name,) in self.rows("SELECT folder FROM runs WHERE run = 4"))
+        clicks = [f"document.querySelectorAll('#runs tbody input')[{row}].click()"
+                  for row, name in enumerate(self.page.value(NAMES)) if name != without]
+        height = "document.querySelector('[data-series=\"val/loss\"]').getBoundingClientRect().height"
+        plot = "Chart.getChart(document.querySelector('[data-series=\"val/loss\"] canvas')).chartArea.height"
+        before = self.page.value(plot)
+        self.assertGreater(before, 50)
+        for click in clicks:
+            self.assertGreater(self.page.value(height), before)
+            self.page.value(click)
+        self.assertEqual(self.page.value(height), 0)
+        self.page.value(clicks[0])
+        self.assertEqual(self.page.value(f"new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done({plot}))))"), before)
+
     def test_zoom_smoothing_axes_and_toggles(self):
         self.open()
         left, top, width, height = self.chart_box()

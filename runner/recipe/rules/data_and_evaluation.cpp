@@ -92,7 +92,7 @@ std::optional<Diagnostic> long_evaluation(const RuleInput& input, const Evaluati
                {is_written(input.root, cost.table) ? join_path(cost.table, cost.key) : length_key,
                 every_key, length_key, "batch.tokens", "batch.sequences", "batch.sequence_length",
                 "model.context_length"},
-               "[" + cost.table + "] takes longer than the training: it reads " + shown + ' ' +
+               "[" + cost.table + "] may take longer than the training: it reads " + shown + ' ' +
                    pluralize(times, "time") + ", but the run trains on " +
                    with_thousands(static_cast<int64_t>(trained)),
                cost.remedy(modest_evaluation(static_cast<int64_t>(trained), times), times),

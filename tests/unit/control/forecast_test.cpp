@@ -243,7 +243,7 @@ TEST_CASE("sweep forecast: points that are new or gone since an earlier sweep") 
   CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
   CHECK(differs({"lr=1,2,3,4,5,6"}) == "");
   CHECK(differs({"lr=1,7"}) ==
-        "compared with sweep 1: one point is new (lr=7), 5 points are gone (lr=2, lr=3, lr=4, lr=5 "
+        "compared with sweep 1: one new point (lr=7), 5 points left out (lr=2, lr=3, lr=4, lr=5 "
         "and "
         "1 more)");
   CHECK(differs({"lr=1,7", "steps=50"}) ==

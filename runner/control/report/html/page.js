@@ -351,6 +351,7 @@ function update(name) {
   const chart = charts.get(name);
   chart.setActiveElements([]);
   chart.data.datasets = datasets(name);
+  chart.canvas.closest("figure").hidden = chart.data.datasets.length === 0;
   applyAxes(chart, name);
   chart.update("none");
   cursors.get(name)?.();
