@@ -76,7 +76,6 @@ constexpr KeySynonym kKeys[] = {
     {"num_kv_heads", "model.num_key_value_heads"},
     {"tie_word_embeddings", "model.tie_embeddings"},
     {"rope", "model.position.type", " = \"rotary\""},
-    {"rotary", "model.position.type", " = \"rotary\""},
     {"rope_base", "model.position.rope_theta"},
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},

@@ -77,20 +77,21 @@ TEST_CASE("evaluation files: those that take longer than the training are told")
   };
   CHECK(
       warned("completion", "quiz", "", 100) ==
-      "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 times, but "
+      "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 times, "
+      "but "
       "the run trains on 12,800; a longer interval in 'every', or a smaller number of 'examples', "
       "takes less of the run's time");
-  CHECK(
-      warned("completion", "quiz", "", 1000) ==
-      "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 times, but "
-      "the run trains on 128,000; evaluation.own.examples=20 takes little of the run's time");
+  CHECK(warned("completion", "quiz", "", 1000) ==
+        "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 "
+        "times, but "
+        "the run trains on 128,000; evaluation.own.examples=20 takes little of the run's time");
   CHECK(warned("completion", "quiz", "", 2000) == "");
   CHECK(warned("completion", "quiz", "examples = 20\n", 1000) == "");
-  CHECK(
-      warned("perplexity", "text", "", 1000) ==
-      "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 times, but "
-      "the run trains on 128,000; a longer interval in 'every', or a shorter text, takes less of "
-      "the run's time; 'path' is set in recipes/tiny.toml:23");
+  CHECK(warned("perplexity", "text", "", 1000) ==
+        "[evaluation.own] may take longer than the training: it reads about 40,000 tokens 11 "
+        "times, but "
+        "the run trains on 128,000; a longer interval in 'every', or a shorter text, takes less of "
+        "the run's time; 'path' is set in recipes/tiny.toml:23");
   CHECK(warned("perplexity", "text", "", 2000) == "");
   CHECK(warned("perplexity", "text", "stride = 8\n", 2000) != "");
   CHECK(warned("perplexity", "text", "every = \"1000 steps\"\n", 1000) == "");

@@ -206,11 +206,7 @@ Panel panel_of(const Store& store, const std::vector<PlottedRun>& runs,
 std::vector<ComparedColumn> telling_parameters(const Store& store,
                                                const std::vector<ReportedRun>& runs) {
   if (runs.empty()) return {};
-  std::vector<std::string> paths = store.changed_parameter_paths(ids_of(runs));
-  const auto has_first_seed = [&](const ReportedRun& each) {
-    return each.run.seed == runs.front().run.seed;
-  };
-  if (!std::ranges::all_of(runs, has_first_seed)) paths.push_back("run.seed");  // no parameter
+  const std::vector<std::string> paths = store.changed_parameter_paths(ids_of(runs));
   std::vector<std::vector<Cell>> cells;
   for (const std::string& path : paths) {
     const auto by_run = store.parameter_by_run(path);
