@@ -36,13 +36,18 @@ SourceSpan place_of_size(const Table& root, const std::string& key) {
                              "model.context_length", "model.vocab_size"}));
 }
 
-Diagnostic too_many_ranks(const Table& root, double of_rank, const AvailableMemory& available,
+struct Needed {
+  double each;     // by each rank
+  double besides;  // by rank 0
+};
+
+Diagnostic too_many_ranks(const Table& root, const Needed& needed, const AvailableMemory& available,
                           const std::string& has) {
-  const auto fit = static_cast<int64_t>(available.bytes / of_rank);
+  const auto fit = static_cast<int64_t>((available.bytes - needed.besides) / needed.each);
   const bool divides = text_at(root, "parallelism.strategy") == "zero1";
   return lack(
       place_of_size(root, "parallelism.world_size"),
-      std::to_string(available.ranks) + " ranks take about " + binary_bytes(of_rank) + " each" +
+      std::to_string(available.ranks) + " ranks take about " + binary_bytes(needed.each) + " each" +
           has,
       (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
           (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
@@ -60,20 +65,22 @@ std::string with_recomputation(const ResolvedRecipe& recipe) {
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const AvailableMemory& available) {
   const Table& root = recipe.root();
-  const double without_activations = planned.of_model + planned.checkpoint_copy;
-  const double of_rank = without_activations + planned.activations;
-  if (available.bytes == 0 || of_rank * static_cast<double>(available.ranks) <= available.bytes)
-    return {};
+  const double of_rank = planned.of_model + planned.activations;
+  // A copy may be written after the last step: it need not be there together with activations.
+  const double of_copy = std::max(0.0, planned.checkpoint_copy - planned.activations);
+  const double of_all = of_rank * static_cast<double>(available.ranks) + of_copy;
+  if (available.bytes == 0 || of_all <= available.bytes) return {};
   const std::string has = ", but " + available.where + " has " + binary_bytes(available.bytes);
-  if (of_rank <= available.bytes) return {too_many_ranks(root, of_rank, available, has)};
+  if (of_rank + of_copy <= available.bytes)
+    return {too_many_ranks(root, {of_rank, of_copy}, available, has)};
   const std::string whose = available.ranks > 1 ? " of one rank" : "";
+  const double of_state = planned.of_model + planned.checkpoint_copy;
   const std::string state = planned.checkpoint_copy > 0
                                 ? "weights, gradients, optimizer and a copy for checkpoints"
                                 : "weights, gradients and optimizer";
-  if (without_activations > available.bytes)
+  if (of_state > available.bytes)
     return {lack(place_of_size(root, "model.type"),
-                 state + whose + " take " + binary_bytes(without_activations) + has,
-                 "use a smaller model")};
+                 state + whose + " take " + binary_bytes(of_state) + has, "use a smaller model")};
   const bool single = integer_at(root, "batch.micro_batch") == 1;
   return {lack(place_of_size(root, single ? "batch.sequence_length" : "batch.micro_batch"),
                (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +

@@ -28,7 +28,7 @@ Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const Checkp
 struct PlannedMemory {
   double of_model = 0;  // weights, gradients, optimizer
   double activations = 0;
-  double checkpoint_copy = 0;  // of weights and optimizer, where they are in the same memory
+  double checkpoint_copy = 0;  // that rank 0 makes between steps, where it is in the same memory
 };
 
 // Memory, and the ranks that share it.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -192,15 +193,19 @@ ExampleLengths lengths_of_examples(const std::vector<uint32_t>& words) {
 PackedSequences sequences_of_examples(std::vector<uint32_t> words) {
   int64_t tokens = 0;
   for (const uint32_t word : words) tokens += segment_of(word).tokens;
-  using Asked = std::pair<int64_t, bool>;
-  const auto known = std::make_shared<std::map<Asked, int64_t>>();  // a recipe asks several times
+  struct Known {  // a recipe asks several times
+    std::mutex mutex;
+    std::map<std::pair<int64_t, bool>, int64_t> counts;
+  };
+  const auto known = std::make_shared<Known>();
   return PackedSequences([known, tokens, words = std::move(words)](int64_t length, bool truncates) {
-    const auto [count, is_new] = known->try_emplace({length, truncates});
-    if (is_new) {
-      const ExampleList list(words, tokens, length, truncates);
-      count->second = static_cast<int64_t>(packed_examples(list.examples, length, 0).size());
-    }
-    return count->second;
+    const std::lock_guard<std::mutex> lock(known->mutex);
+    const std::pair asked(length, truncates);
+    if (const auto found = known->counts.find(asked); found != known->counts.end())
+      return found->second;
+    const ExampleList list(words, tokens, length, truncates);
+    const auto count = std::ssize(packed_examples(list.examples, length, 0));
+    return known->counts[asked] = count;
   });
 }
 

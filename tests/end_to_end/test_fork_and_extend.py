@@ -426,10 +426,10 @@ class Fork(LaterTraining):
         for shorter in "steps=2", "run.length=2 steps":
             self.assertNotIn("exprun fork", self.refused("resume", "@last", "lr=0.1", shorter))
 
-    def test_the_fork_that_a_refused_resume_offers_says_itself_what_it_lacks(self):
+    def test_the_fork_that_a_refused_resume_offers(self):
         name = self.origin.name
         (words,) = re.findall(r"`exprun (fork .*?)`", self.refused("resume", name, "optimizer.type=sgd"))
-        self.assertIn("--fresh-optimizer", self.refused(*words.split()))
+        self.exprun(*words.split())
         (words,) = re.findall(r"`exprun (fork .*?)`", self.refused("resume", name, 'optimizer.frozen=["token_embedding.*"]'))
         self.assertIn("--fresh-optimizer", self.refused(*shlex.split(words)))  # which a fork knows, and a resume does not
 

@@ -500,7 +500,7 @@ class Housekeeping(ExprunTest):
         self.assertIn("40", self.exprun("show", "removed").out)
 
     def test_tags_are_for_a_run_that_is_continued_too(self):
-        self.exprun("tiny.toml", "max_minutes=1e-5", code=75)
+        self.assertIn("exprun: run.max_minutes is over: saving and stopping\n", self.exprun("tiny.toml", "max_minutes=1e-5", code=75).err)
         process = self.start("tiny.toml", "max_minutes=10", 'run.tags=["later"]')
         self.wait_until(lambda: self.rows("SELECT tags, state FROM runs") == [("later", "running")], process)
         self.assertIn("exprun: added the tag later to tiny-", self.finish(process).err)

@@ -53,6 +53,13 @@ class Instruction(ExprunTest):
         self.exprun("fork", "@last", "lr=1e-3", "run.length=5 epochs")
         self.assertEqual(self.rows("SELECT last_step, steps FROM runs WHERE run = 2"), [(planned(5), planned(5))])
 
+    def test_a_step_takes_no_more_than_an_epoch(self):
+        sequences = json.loads(self.exprun("check", "ft.toml", "--json").out)["examples"].split(" in ")[1].split()[0]
+        said = self.exprun("check", "ft.toml", f"sequences={int(sequences) + 1}", "micro_batch=1").err
+        self.assertIn(" tokens, more than the training data has\n", said)
+        self.assertIn(f" tokens: use more data, or batch.sequences = {sequences} or less\n", said)
+        self.assertNotIn("more than", self.exprun("check", "ft.toml", f"sequences={sequences}", "micro_batch=1").err)
+
     def test_to_evaluate_no_token_to_train_on_is_needed(self):
         self.exprun("ft.toml", "steps=2", "validation_every=10")
         value = self.exprun("eval", "@last").out

@@ -493,6 +493,9 @@ class New(ExprunTest):
         self.assertEqual((self.folder / "without_text.toml").read_text(), tokens)
         for name in "as_text", "as_tokens":
             self.assertIn(f"{name}.toml: no mistakes\n", self.exprun("check", f"{name}.toml").out)
+        (folder / "meta.pkl").unlink()  # which is easily left behind
+        self.exprun("new", "alone", "--data", "token_shards", "--path", folder.name)
+        self.assertIn(f"\nvocab_size = {len(characters)} ", (self.folder / "alone.toml").read_text())
 
     def test_one_of_prepared_shards_has_the_tokenizer_of_its_folder(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=char", "--out", "shards")

@@ -107,6 +107,10 @@ class Watch(MadeRuns):
         self.assertEqual(self.exprun("watch", "--once", "--metric", "val/los", code=2).err,
                          "exprun: error: watch: none of the runs has a series 'val/los'; did you mean 'val/loss'?\n")
 
+    def test_a_trial_that_was_interrupted_is_counted(self):
+        self.exprun("sweep", "tiny.toml", "lr=1e-2,1e-3", "max_minutes=1e-5", code=75)
+        self.assertRegex(self.exprun("watch", "--once").out.splitlines()[1], r"0 of 2 finished  1 waiting  1 interrupted$")
+
     def test_a_series_that_only_the_worst_of_many_trials_has_is_plotted(self):
         self.exprun("sweep", "tiny.toml", "seed=1,2,3,4,5,6,7,8", "steps=1")
         for run in range(1, 9):

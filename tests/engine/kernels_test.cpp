@@ -73,6 +73,7 @@ template <class Test>
 void with_each_instruction_set(Test test) {
   for (const auto& name : usable_instruction_sets()) {
     CAPTURE(name);
+    const GuardedMemory guarded;
     use_instruction_set(name);
     test();
   }
@@ -354,7 +355,6 @@ TEST_CASE("kernels: attention of documents is that of each by itself, and stays 
   with_each_instruction_set([&] {
     for (const auto [first, second, width] : shapes) {
       CAPTURE(first);
-      const GuardedMemory guarded;
       const std::vector<int64_t> lengths = {first, second, 3};
       const int64_t all = first + second + 3;
       const auto bounds = at::tensor({int64_t{0}, first, first + second, all}, at::kInt);

@@ -409,13 +409,14 @@ TEST_CASE("gpt: flops are 6N + 12LCT, without positions, as PaLM counts them") {
   // N: 11 * 16 embeddings, 2 blocks of 12 * 16^2 + 2 * 16, a final norm of 16.
   const double parameters = 11 * 16 + 2 * (12 * 256 + 32) + 16;
   CHECK(built.model->flops_per_token(8) == 6 * parameters + 12 * 2 * 16 * 8);
-  CHECK(built.model->activation_bytes(1, 8) > 0);
+  CHECK(built.model->activation_bytes(1, 8, at::kCPU) > 0);
 }
 
 TEST_CASE("gpt: what a feed-forward keeps for backward is without values that are computed again") {
   const auto bytes = [](const std::string& activation) {
     const std::string hidden = "feed_forward_size = 40\n";
-    return Built(hidden + "activation = '" + activation + "'\n").model->activation_bytes(1, 8);
+    return Built(hidden + "activation = '" + activation + "'\n")
+        .model->activation_bytes(1, 8, at::kCPU);
   };
   const double hidden = 2.0 * 40 * 8 * sizeof(float);      // of two blocks, a row of 8 tokens
   CHECK(bytes("gelu") - bytes("relu_squared") == hidden);  // squared ReLU keeps its input alone

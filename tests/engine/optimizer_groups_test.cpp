@@ -119,7 +119,8 @@ TEST_CASE("frozen parameters: neither operations nor activations that are not th
   const auto costs = [](const std::vector<std::string>& overrides) {
     const TinyRun run(overrides);
     const TrainState state = build_train_state(run.recipe, at::kMeta);
-    return std::pair{state.model->flops_per_token(16), state.model->activation_bytes(1, 16)};
+    return std::pair{state.model->flops_per_token(16),
+                     state.model->activation_bytes(1, 16, at::kCPU)};
   };
   const TinyRun run;
   const TrainState state = build_train_state(run.recipe, at::kMeta);

@@ -24,8 +24,8 @@ class DelegatingModel : public Model {
   int64_t context_length() const override { return model_.context_length(); }
   int64_t vocab_size() const override { return model_.vocab_size(); }
   double flops_per_token(int64_t length) const override { return model_.flops_per_token(length); }
-  double activation_bytes(int64_t sequences, int64_t length) const override {
-    return model_.activation_bytes(sequences, length);
+  double activation_bytes(int64_t sequences, int64_t length, at::DeviceType device) const override {
+    return model_.activation_bytes(sequences, length, device);
   }
 
  private:

@@ -121,7 +121,6 @@ void add_plan(Report& report, const RecipeText& text, const ResolvedRecipe& reci
     report.plan_error = error.what();
   }
   if (report.plan.is_null()) return;
-  if (!trains_on_cpu(recipe)) report.plan["memory"].erase("checkpoint_copy");
   report.plan["ranks"] = integer_at(recipe.root(), "parallelism.world_size").value_or(1);
   add_time(report.plan, recipe, folder);
   report.add_lacking(memory_problems(recipe, planned_memory(report.plan)));

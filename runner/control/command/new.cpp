@@ -226,7 +226,7 @@ int64_t vocab_size_of_bare(const std::vector<Source>& sources, int64_t looked_at
 
 // Characters are few. Other tokens are taken for GPT-2's, of which no file need have them all.
 bool are_of_characters(const std::vector<Source>& sources) {
-  constexpr int64_t kLookedAt = 1'000'000, kMostCharacters = 512;
+  constexpr int64_t kLookedAt = 100'000, kMostCharacters = 512;
   return has_tokens_of_characters(sources.front().file.parent_path()) ||
          vocab_size_of_bare(sources, kLookedAt) <= kMostCharacters;
 }

@@ -72,12 +72,15 @@ void require_same_recipe(const ResolvedRecipe& now, const ResolvedRecipe& before
   if (can_be_repeated) ways = "; `exprun rerun " + with + option + anew;
   const bool keeps_weights = std::ranges::none_of(
       all, [&](const Difference& change) { return may_make_other_weights(change, now); });
+  const bool has_other_state = std::ranges::any_of(
+      all, [](const Difference& change) { return change.path == "optimizer.type"; });
+  const std::string fresh = has_other_state ? " --fresh-optimizer" : "";
   const auto steps = integer_at(now.root(), "run.steps");
   const bool has_steps_left =
       newest_checkpoint && (is_over || (steps ? *steps > *newest_checkpoint : !has_length));
   if (keeps_weights && has_steps_left)
-    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + option +
-            (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
+    ways += (can_be_repeated ? ", `exprun fork " : "; `exprun fork ") + with + longer + fresh +
+            option + (can_be_repeated ? "` one that goes on from here" : anew + " from here on");
   throw Error(
       "resume: " + run.folder + " cannot continue with a different recipe:" + changes +
           "\n  a resume may change only keys that do not affect results (checkpoint.every, "

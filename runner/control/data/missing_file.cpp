@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,15 +59,24 @@ std::optional<std::string> beside_recipe(const fs::path& file, const SourceSpan&
   return (folder / file).lexically_normal().string();
 }
 
-// The entry of a folder whose name is most like this one. Extensions do not count, except among
-// entries that differ in nothing else: "a.txt" is not like "b.txt".
-std::optional<fs::path> similar_entry(const fs::path& folder, const fs::path& name) {
+// A recipe is no data, and often named like them.
+bool may_be_meant(const fs::path& entry, bool is_folder) {
+  std::error_code ignored;
+  return is_folder ? fs::is_directory(entry, ignored)
+                   : fs::is_regular_file(entry, ignored) && entry.extension() != ".toml";
+}
+
+// The file or folder below `folder` whose name is most like this one. Extensions do not count,
+// except among those that differ in nothing else: "a.txt" is not like "b.txt".
+std::optional<fs::path> similar_entry(const fs::path& folder, const fs::path& name,
+                                      bool is_folder) {
   constexpr size_t kMostSeen = 10'000;
   std::map<std::string, std::set<std::string>> names;  // by stem
   std::error_code ignored;
   fs::directory_iterator entry(folder.empty() ? "." : folder, ignored);
   for (size_t seen = 0; entry != fs::end(entry) && seen < kMostSeen; ++seen) {
-    names[entry->path().stem()].insert(entry->path().filename());
+    if (may_be_meant(entry->path(), is_folder))
+      names[entry->path().stem()].insert(entry->path().filename());
     entry.increment(ignored);
   }
   std::vector<std::string> stems;
@@ -80,15 +90,13 @@ std::optional<fs::path> similar_entry(const fs::path& folder, const fs::path& na
 // "data/shakespeare.txt" of "dat/shakespear.txt", if that is there.
 std::optional<std::string> similar_path(const fs::path& file) {
   fs::path path;
-  std::error_code ignored;
-  for (const fs::path& name : file) {
-    if (!fs::exists(path / name, ignored)) {
-      const auto similar = similar_entry(path, name);
-      if (!similar) return std::nullopt;
-      path /= *similar;
-    } else {
-      path /= name;
-    }
+  for (auto name = file.begin(); name != file.end(); ++name) {
+    const bool is_folder = std::next(name) != file.end();
+    const auto found = may_be_meant(path / *name, is_folder)
+                           ? std::optional(*name)
+                           : similar_entry(path, *name, is_folder);
+    if (!found) return std::nullopt;
+    path /= *found;
   }
   return path.string();
 }
@@ -104,7 +112,8 @@ std::string advice_on_file(const fs::path& file, const SourceSpan& where) {
   if (const auto variable = with_variable(file.string())) return "write " + *variable;
   if (file.string().find(',') != std::string::npos)
     if (const auto array = as_array(file.string())) return "write " + *array;
-  if (const auto similar = similar_path(file)) return "did you mean \"" + *similar + "\"?";
+  const auto similar = is_glob(file.string()) ? std::nullopt : similar_path(file);
+  if (similar) return "did you mean \"" + *similar + "\"?";
   if (file.is_absolute()) return "give the path of a file that exists";
   std::error_code ignored;
   return "paths are relative to the working directory, " + fs::current_path(ignored).string();

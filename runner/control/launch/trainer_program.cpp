@@ -7,6 +7,7 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
+#include "control/launch/machine_problems.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/process/child_process.h"
 #include "control/launch/process/piped_child.h"
@@ -51,7 +52,9 @@ ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
   if (dataset_info.train_sequences && length)
     known["train_sequences"] =
         dataset_info.train_sequences(*length, truncates_examples(recipe.root()));
-  return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
+  return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
+                      {"facts", known},
+                      {"device", trains_on_cpu(recipe) ? "cpu" : "cuda"}};
 }
 
 std::filesystem::path file_of(TrainerKind kind) {

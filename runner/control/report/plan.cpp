@@ -53,15 +53,18 @@ std::string groups(const ordered_json& plan) {
 }
 
 std::string memory(const ordered_json& plan) {
+  const auto ranks = plan.at("ranks").get<int64_t>();
   double total = 0;
   std::string text;
   for (const auto& [name, bytes] : plan.at("memory").items()) {
-    total += bytes.get<double>();
+    const bool is_of_rank_0 = name == "checkpoint_copy" && ranks > 1;
+    if (bytes == 0 && name == "checkpoint_copy") continue;  // a GPU's is not in its memory
+    if (!is_of_rank_0) total += bytes.get<double>();
     std::string kind = name;
     std::ranges::replace(kind, '_', ' ');
-    text += plan_line("", kind + ' ' + binary_bytes(bytes.get<double>()));
+    text += plan_line("", kind + ' ' + binary_bytes(bytes.get<double>()) +
+                              (is_of_rank_0 ? " more, for rank 0" : ""));
   }
-  const auto ranks = plan.at("ranks").get<int64_t>();
   const std::string whose = ranks > 1 ? " for each of " + count(plan.at("ranks")) + " ranks" : "";
   return plan_line("memory", "about " + binary_bytes(total) + whose) + text;
 }

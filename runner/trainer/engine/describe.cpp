@@ -87,13 +87,14 @@ json epochs(const Timeline& timeline) {
          static_cast<double>(timeline.tokens_per_epoch);
 }
 
-json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info) {
+json description(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
+                 at::DeviceType device) {
   const auto ranks = recipe.section("parallelism").find<int64_t>("world_size").value_or(1);
   const TrainState train_state =
       build_train_state(recipe, at::kMeta, imagined_ranks(static_cast<int>(ranks)));
   require_importable(recipe, train_state);
   const RunPlan plan = run_plan(recipe, training_samples(recipe, dataset_info));
-  const MemoryPlan memory = memory_plan(train_state, plan.batch, at::kCPU);
+  const MemoryPlan memory = memory_plan(train_state, plan.batch, device);
   const int64_t micro_batches =
       (plan.batch.sequences + plan.batch.micro_batch - 1) / plan.batch.micro_batch;
   return {{"parameters", train_state.parameters->count()},
@@ -204,9 +205,9 @@ MemoryPlan memory_plan(const TrainState& train_state, const BatchShape& batch,
   const int64_t optimizer =
       train_state.optimizers->state_size().bytes_here + average_bytes(train_state);
   return {weights, gradients, optimizer,
-          static_cast<int64_t>(
-              train_state.model->activation_bytes(batch.micro_batch, batch.sequence_length)),
-          device == at::kCPU ? weights + optimizer : 0};
+          static_cast<int64_t>(train_state.model->activation_bytes(batch.micro_batch,
+                                                                   batch.sequence_length, device)),
+          device == at::kCPU ? checkpoint_bytes(train_state) : 0};
 }
 
 int64_t checkpoint_bytes(const TrainState& train_state) {
@@ -229,7 +230,8 @@ json describe(const std::string& request) {
   require_known_vocabulary(recipe);
   if (only == "weights") return weights_check(recipe);
   if (only == "checkpoint") return checkpoint_comparison(recipe, parsed.at("folder"));
-  return description(recipe, dataset_info);
+  return description(recipe, dataset_info,
+                     parsed.value("device", "cpu") == "cpu" ? at::kCPU : at::kCUDA);
 }
 
 }  // namespace exprun

@@ -58,7 +58,8 @@ class Model {
 
   // Bytes that a micro-batch takes at most in forward and backward, beside weights and their
   // gradients: what forward keeps for backward, and what both need for a moment; an estimate.
-  virtual double activation_bytes(int64_t sequences, int64_t sequence_length) const = 0;
+  virtual double activation_bytes(int64_t sequences, int64_t sequence_length,
+                                  at::DeviceType device) const = 0;
 
   // Under ZeRO-1 new values of parameters come from other ranks while the forward pass computes
   // with those that are there. A model that announces what it is about to use waits for no more

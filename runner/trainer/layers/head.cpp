@@ -33,11 +33,12 @@ at::ScalarType format_of_logits(const HeadForm& form) {
 // Rows of logits at once, in chunks of about one size: at most 64 MiB of them, whatever the batch,
 // or of a small weight as many as it has elements, since it is read once for each; 2^27 logits on a
 // GPU, which small products would leave idle.
-int64_t chunk_rows(int64_t rows, const at::Tensor& weight, const HeadForm& form) {
+int64_t chunk_rows(int64_t rows, const at::Tensor& weight, at::DeviceType device,
+                   const HeadForm& form) {
   const auto size = static_cast<int64_t>(c10::elementSize(format_of_logits(form)));
   const int64_t of_weight = std::max(weight.numel(), int64_t{1} << 21);
   const int64_t elements =
-      weight.is_cuda() ? int64_t{1} << 27 : std::min((int64_t{1} << 26) / size, of_weight);
+      device == at::kCPU ? std::min((int64_t{1} << 26) / size, of_weight) : int64_t{1} << 27;
   const int64_t most = std::max<int64_t>(64, elements / weight.size(0) / 64 * 64);
   const int64_t chunks = std::max<int64_t>(1, (rows + most - 1) / most);
   const int64_t each = (rows + chunks - 1) / chunks;
@@ -103,7 +104,8 @@ LossAndGradients compute(const at::Tensor& hidden, const at::Tensor& weight,
                          const at::Tensor& of_weight, const at::Tensor& targets,
                          const HeadForm& form, Wanted wanted) {
   LossAndGradients result{at::zeros({}, hidden.options().dtype(at::kDouble)), {}, of_weight};
-  const int64_t rows = hidden.size(0), step = chunk_rows(rows, weight, form);
+  const int64_t rows = hidden.size(0),
+                step = chunk_rows(rows, weight, weight.device().type(), form);
   if (wanted.gradients && rows > step) result.of_hidden = at::empty_like(hidden);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t count = std::min(step, rows - begin);
@@ -165,9 +167,9 @@ at::Tensor Head::logits(const at::Tensor& hidden) const {
   return capped(all.to(at::kFloat), softcap);
 }
 
-double Head::loss_bytes(int64_t rows) const {
+double Head::loss_bytes(int64_t rows, at::DeviceType device) const {
   const HeadForm form{vocab_size, softcap, compute, {}};
-  const int64_t at_once = std::min(rows, chunk_rows(rows, weight, form));
+  const int64_t at_once = std::min(rows, chunk_rows(rows, weight, device, form));
   const auto size = static_cast<double>(c10::elementSize(format_of_logits(form)));
   const int copies = softcap > 0 ? 3 : 1;  // the cap, and its square
   return size * copies * static_cast<double>(at_once * weight.size(0));

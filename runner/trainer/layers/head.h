@@ -28,7 +28,7 @@ struct Head {
                       std::optional<double> promised = std::nullopt) const;
 
   // Bytes that loss_sum() of N rows takes for a moment, for the logits of a part of them.
-  double loss_bytes(int64_t rows) const;
+  double loss_bytes(int64_t rows, at::DeviceType device) const;
 };
 
 }  // namespace exprun

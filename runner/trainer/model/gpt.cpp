@@ -121,9 +121,11 @@ class Gpt final : public Model {
   // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values,
   // attention's output, the non-linearity's slope and value; one without a backward keeps nothing.
   // With checkpoint_activations they keep their inputs, and one at a time all of that. The loss
-  // keeps the gradient of the hidden state; its logits exist in chunks only. At the end of backward
-  // the gradient of the embedding is there twice, since that is a sum.
-  double activation_bytes(int64_t sequences, int64_t sequence_length) const override {
+  // keeps the gradient of the hidden state; its logits exist in chunks only. At the end of
+  // backward, when the blocks keep nothing more, the gradient of the embedding is there twice, as
+  // it is a sum.
+  double activation_bytes(int64_t sequences, int64_t sequence_length,
+                          at::DeviceType device) const override {
     const auto& s = settings_;
     const auto width = static_cast<double>(s.hidden_size);
     const auto& attention = s.block.attention;
@@ -140,9 +142,9 @@ class Gpt final : public Model {
     const int64_t tokens = sequences * sequence_length;
     const double of_embedding =
         token_embedding_.requires_grad() ? static_cast<double>(token_embedding_.nbytes()) : 0;
-    return static_cast<double>(at::elementSize(head_.compute)) * a_token *
-               static_cast<double>(tokens) +
-           std::max(head_.loss_bytes(tokens), of_embedding);
+    const double kept =
+        static_cast<double>(at::elementSize(head_.compute)) * a_token * static_cast<double>(tokens);
+    return std::max(kept + head_.loss_bytes(tokens, device), of_embedding);
   }
 
  private:

@@ -58,7 +58,8 @@ class Mlp final : public Model {
   }
 
   // The embedded token, each GELU's slope and value, and the logits with their softmax.
-  double activation_bytes(int64_t sequences, int64_t sequence_length) const override {
+  double activation_bytes(int64_t sequences, int64_t sequence_length,
+                          at::DeviceType) const override {
     const auto width = static_cast<double>(token_embedding_.size(1));
     const double a_token = 11 * width + 2 * static_cast<double>(vocab_size_);
     return sizeof(float) * a_token * static_cast<double>(sequences * sequence_length);

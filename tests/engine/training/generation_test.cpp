@@ -38,7 +38,7 @@ class Reciter final : public Model {
   int64_t context_length() const override { return 1000; }
   int64_t vocab_size() const override { return 256; }
   double flops_per_token(int64_t) const override { return flops; }
-  double activation_bytes(int64_t, int64_t) const override { return 0; }
+  double activation_bytes(int64_t, int64_t, at::DeviceType) const override { return 0; }
 
   double flops = 0;
   std::set<int> threads;  // that were used

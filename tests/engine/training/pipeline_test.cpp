@@ -24,7 +24,7 @@ class Forgetful : public Model {
   int64_t context_length() const override { return 16; }
   int64_t vocab_size() const override { return kTinyVocabulary; }
   double flops_per_token(int64_t) const override { return 0; }
-  double activation_bytes(int64_t, int64_t) const override { return 0; }
+  double activation_bytes(int64_t, int64_t, at::DeviceType) const override { return 0; }
 
  private:
   at::Tensor used_;

@@ -41,6 +41,13 @@ TEST_CASE("machine problems: the ranks share the memory, and what is not known i
   CHECK(fits({}, {1e15, 0}, {4, "", 0, kNoGpus}));
 }
 
+TEST_CASE("machine problems: rank 0 alone copies its state, and not while it computes") {
+  CHECK(fits({"world_size=2"}, {3e9, 1e9, 1e9}, hardware("")));
+  CHECK(fits({"world_size=2"}, {3e9, 0, 2e9}, hardware("")));
+  CHECK_FALSE(fits({"world_size=2"}, {3e9, 0, 2.1e9}, hardware("")));
+  CHECK_FALSE(fits({}, {6e9, 0, 3e9}, hardware("")));
+}
+
 TEST_CASE("machine problems: a rank has a GPU's memory for itself") {
   CHECK(fits({"world_size=2"}, {4e9, 0}, hardware("", kTwoGpus)));
   CHECK_FALSE(fits({}, {4e9, 1e9}, hardware("", kTwoGpus)));

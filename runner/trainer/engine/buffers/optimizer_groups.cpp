@@ -32,14 +32,23 @@ OptimizerGroup filled(std::string name, const Section& section,
   return group;
 }
 
-// As globs, one for all blocks: "blocks.*.attention.output.weight".
-std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& parameters) {
+// The matrices of `some`, in quotes; as globs, one for all blocks, where those match no others:
+// "blocks.*.attention.output.weight".
+std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& some,
+                                           const std::vector<Parameter>& all) {
   static const std::regex number("\\.[0-9]+\\.");
+  const auto count = [](const std::vector<Parameter>& parameters, const std::string& glob) {
+    return std::count_if(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
+      return glob_matches(glob, parameter.name);
+    });
+  };
   std::vector<std::string> globs;
-  for (const Parameter& parameter : parameters) {
-    const std::string glob = '"' + std::regex_replace(parameter.name, number, ".*.") + '"';
-    const bool is_new = std::find(globs.begin(), globs.end(), glob) == globs.end();
-    if (parameter.kind == ParameterClass::matrix && is_new) globs.push_back(glob);
+  for (const Parameter& parameter : some) {
+    if (parameter.kind != ParameterClass::matrix) continue;
+    const std::string glob = std::regex_replace(parameter.name, number, ".*.");
+    const bool matches_others = count(all, glob) > count(some, glob);
+    const std::string written = '"' + (matches_others ? parameter.name : glob) + '"';
+    if (std::find(globs.begin(), globs.end(), written) == globs.end()) globs.push_back(written);
   }
   return globs;
 }
@@ -61,15 +70,16 @@ void check_takes(const OptimizerGroup& group, std::string_view key, const std::s
 
 // Of an optimizer of matrices alone that would have all parameters.
 std::string remedy_for_default(const std::string& type, const std::vector<Parameter>& parameters) {
-  const auto globs = globs_of_matrices(parameters);
+  const auto globs = globs_of_matrices(parameters, parameters);
   if (globs.empty()) return "choose another optimizer, such as \"adamw\"";
   return "set type = \"adamw\" here, and add [optimizer.groups.matrices] with type = \"" + type +
          "\", its lr and match = " + "[" + joined(globs) + "]";
 }
 
 // Of a group that has others than matrices.
-std::string remedy_for_group(const std::vector<Parameter>& taken) {
-  const auto globs = globs_of_matrices(taken);
+std::string remedy_for_group(const std::vector<Parameter>& taken,
+                             const std::vector<Parameter>& all) {
+  const auto globs = globs_of_matrices(taken, all);
   if (globs.empty()) return "match it in a group with another optimizer";
   return "these match only matrices: match = [" + joined(globs) + "]";
 }
@@ -138,7 +148,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const auto taken = take_matching(section, left);
     if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
-    check_takes(result.back(), "match", remedy_for_group(taken));
+    check_takes(result.back(), "match", remedy_for_group(taken, parameters));
   }
   return result;
 }
