@@ -83,21 +83,38 @@ HeadShape shape_of(const Heads& heads, int64_t length) {
           1 / std::sqrt(static_cast<float>(width))};
 }
 
-// Calls work(shape, sequence, head of keys, scratch) for all of them. `scratch_of` says what a
-// shape needs: a longer sequence may need less.
+// A key and a value with the query heads that share them, in one sequence.
+struct KeyHead {
+  HeadShape shape;
+  Sequence sequence;
+  int64_t head;   // of keys
+  int64_t first;  // head of queries
+  HeadInputs inputs;
+};
+
+// Calls work(KeyHead, scratch) for all of them. `scratch_of` says what a shape needs: a longer
+// sequence may need less.
 template <class Work>
 void for_each_key_head(const Heads& heads, const std::vector<Sequence>& sequences,
                        int64_t (HeadShape::*scratch_of)() const, const Work& work) {
   int64_t scratch_size = 0;
   for (const Sequence& sequence : sequences)
     scratch_size = std::max(scratch_size, (shape_of(heads, sequence.length).*scratch_of)());
-  const int64_t num_heads = heads.key.size(2);
+  const Layout query(heads.query), key(heads.key), value(heads.value);
+  const int64_t num_heads = heads.key.size(2), width = heads.key.size(3);
   const auto count = static_cast<int64_t>(sequences.size());
   at::parallel_for(0, count * num_heads, 1, [&](int64_t begin, int64_t end) {
     const auto scratch = at::empty({scratch_size}, at::kFloat);
     for (int64_t i = begin; i < end; ++i) {
       const Sequence& sequence = sequences[static_cast<size_t>(i / num_heads)];
-      work(shape_of(heads, sequence.length), sequence, i % num_heads,
+      const HeadShape shape = shape_of(heads, sequence.length);
+      const int64_t head = i % num_heads, first = head * shape.num_queries;
+      work(KeyHead{shape,
+                   sequence,
+                   head,
+                   first,
+                   {query.rows(sequence, first, width), key.rows(sequence, head, width),
+                    value.rows(sequence, head, width)}},
            scratch.mutable_data_ptr<float>());
     }
   });
@@ -122,16 +139,11 @@ Attended attend(const Heads& heads, const std::vector<Sequence>& sequences) {
   const int64_t num_heads = heads.query.size(2), width = heads.query.size(3);
   Attended result{at::empty({batch_size, length, num_heads * width}, at::kFloat),
                   at::empty({batch_size * length * num_heads, 2}, at::kFloat)};
-  const Layout query(heads.query), key(heads.key), value(heads.value), out(result.out);
+  const Layout out(result.out);
   for_each_key_head(
-      heads, sequences, &HeadShape::forward_scratch,
-      [&](const HeadShape& shape, const Sequence& sequence, int64_t h, float* scratch) {
-        const int64_t first = h * shape.num_queries;
-        attention_heads(shape,
-                        {query.rows(sequence, first, width), key.rows(sequence, h, width),
-                         value.rows(sequence, h, width)},
-                        out.at(sequence, first, width),
-                        rows_of(result.softmax, heads, sequence, first), scratch);
+      heads, sequences, &HeadShape::forward_scratch, [&](const KeyHead& of, float* scratch) {
+        attention_heads(of.shape, of.inputs, out.at(of.sequence, of.first, width),
+                        rows_of(result.softmax, heads, of.sequence, of.first), scratch);
       });
   return result;
 }
@@ -139,21 +151,17 @@ Attended attend(const Heads& heads, const std::vector<Sequence>& sequences) {
 void attend_backward(const Heads& heads, const std::vector<Sequence>& sequences,
                      const Attended& attended, const at::Tensor& of_out, const Heads& gradients) {
   const int64_t width = heads.query.size(3);
-  const Layout query(heads.query), key(heads.key), value(heads.value), out(attended.out),
-      given(of_out), of_query(gradients.query), of_key(gradients.key), of_value(gradients.value);
+  const Layout out(attended.out), given(of_out), of_query(gradients.query), of_key(gradients.key),
+      of_value(gradients.value);
   for_each_key_head(
-      heads, sequences, &HeadShape::backward_scratch,
-      [&](const HeadShape& shape, const Sequence& sequence, int64_t h, float* scratch) {
-        const int64_t first = h * shape.num_queries;
-        attention_heads_gradient(shape,
-                                 {query.rows(sequence, first, width), key.rows(sequence, h, width),
-                                  value.rows(sequence, h, width)},
-                                 out.rows(sequence, first, width),
-                                 rows_of(attended.softmax, heads, sequence, first),
-                                 given.rows(sequence, first, width),
-                                 {of_query.at(sequence, first, width),
-                                  of_key.at(sequence, h, width), of_value.at(sequence, h, width)},
-                                 scratch);
+      heads, sequences, &HeadShape::backward_scratch, [&](const KeyHead& of, float* scratch) {
+        attention_heads_gradient(
+            of.shape, of.inputs, out.rows(of.sequence, of.first, width),
+            rows_of(attended.softmax, heads, of.sequence, of.first),
+            given.rows(of.sequence, of.first, width),
+            {of_query.at(of.sequence, of.first, width), of_key.at(of.sequence, of.head, width),
+             of_value.at(of.sequence, of.head, width)},
+            scratch);
       });
 }
 
