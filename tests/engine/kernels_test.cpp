@@ -5,6 +5,7 @@
 #include <ATen/ops/all.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones.h>
@@ -734,4 +735,13 @@ TEST_CASE("kernels: a head in many chunks is the head in one") {
   const at::NoGradGuard no_grad;
   CHECK(Head{weight, vocabulary}.loss_sum(hidden, targets).item<double>() ==
         ours.value.item<double>());
+}
+
+TEST_CASE("head: logits are planned as they are computed, in parts of many rows on a GPU") {
+  const auto weight = at::empty({50257, 128}, at::TensorOptions(at::kMeta));
+  const double row = 50257 * sizeof(float);
+  CHECK(Head{weight, 50257}.loss_bytes(1000, at::kCPU) == 128 * row);  // as large as the weight
+  CHECK(Head{weight, 50257}.loss_bytes(100, at::kCPU) == 100 * row);
+  CHECK(Head{weight, 50257}.loss_bytes(1000, at::kCUDA) == 1000 * row);
+  CHECK(Head{weight, 50257, 30}.loss_bytes(1000, at::kCPU) == 3 * 128 * row);
 }

@@ -169,8 +169,10 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
   if (segments.empty() || !length) return;
   int64_t tokens = 0;
   for (const uint32_t word : segments) tokens += segment_of(word).tokens;
-  const ExampleList list(segments, tokens, *length, truncates_examples(recipe.root()));
-  report.examples = remark_on(list, packed_examples(list.examples, *length, 0).size());
+  const bool truncates = truncates_examples(recipe.root());
+  const ExampleList list(segments, tokens, *length, truncates);
+  const int64_t sequences = glance.dataset_info.train_sequences(*length, truncates);
+  report.examples = remark_on(list, static_cast<size_t>(sequences));
   if (const auto dropped = many_dropped(list))
     report.add({clash(recipe.root(), {key_of_length(recipe.root()), "dataset.too_long"},
                       dropped->message, dropped->help, Severity::warning)});

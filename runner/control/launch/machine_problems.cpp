@@ -29,15 +29,10 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                            "\"auto\" takes one per core", Severity::warning));
 }
 
-bool trains_on_cpu(const Table& root, const Hardware& hardware) {
-  const std::string device = text_at(root, "run.device").value_or("auto");
-  return device == "cpu" || (device == "auto" && !hardware.gpus.is_usable());
-}
-
 void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
   const std::vector<std::string> keys = {"precision.compute", "run.device"};
-  if (!trains_on_cpu(root, hardware)) return;
+  if (!trains_on_cpu(root, hardware.gpus)) return;
   if (format == "tf32")
     problems.push_back(clash(root, keys,
                              "TF32 exists only on GPUs, but this run would train on the CPU",
@@ -48,7 +43,7 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
 }
 
 AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
-  if (!trains_on_cpu(root, hardware) && !hardware.gpus.gpus.empty()) {
+  if (!trains_on_cpu(root, hardware.gpus) && !hardware.gpus.gpus.empty()) {
     int64_t least = hardware.gpus.gpus.front().memory_bytes;
     for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
     return {"a GPU", static_cast<double>(least), 1};
@@ -62,8 +57,9 @@ Hardware this_hardware() {
   return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
 }
 
-bool trains_on_cpu(const ResolvedRecipe& recipe, const Hardware& hardware) {
-  return trains_on_cpu(recipe.root(), hardware);
+bool trains_on_cpu(const Table& root, const GpuOffer& offer) {
+  const std::string device = text_at(root, "run.device").value_or("auto");
+  return device == "cpu" || (device == "auto" && !offer.is_usable());
 }
 
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
@@ -76,7 +72,7 @@ Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardw
 Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                 double flops_per_token, const Hardware& hardware) {
   // Some ten seconds of two cores, and of a GPU.
-  const double noticeable = trains_on_cpu(recipe.root(), hardware) ? 1e12 : 1e15;
+  const double noticeable = trains_on_cpu(recipe.root(), hardware.gpus) ? 1e12 : 1e15;
   return long_evaluations({recipe.schemas(), recipe.root(), dataset_info}, [&](double tokens) {
     return tokens < kNoticeableTokens && tokens * flops_per_token * kForwardShare >= noticeable;
   });

@@ -22,8 +22,8 @@ struct Hardware {
 
 Hardware this_hardware();
 
-// Where nothing else is said, GPUs are taken if they can be.
-bool trains_on_cpu(const ResolvedRecipe& recipe, const Hardware& hardware = this_hardware());
+// Of a recipe's root. Where nothing else is said, GPUs are taken if they can be.
+bool trains_on_cpu(const Table& root, const GpuOffer& offer = gpu_offer());
 
 // More threads than cores; GPUs that it has not; a format of numbers that only a GPU has, or that
 // is slow here.

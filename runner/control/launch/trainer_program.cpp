@@ -48,13 +48,13 @@ ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
   if (dataset_info.train_tokens) known["train_tokens"] = *dataset_info.train_tokens;
   if (dataset_info.validation_tokens) known["validation_tokens"] = *dataset_info.validation_tokens;
   const ResolvedRecipe recipe = try_resolve(text, dataset_info).recipe;
-  const auto length = sequence_length(recipe.root());
+  const Table& root = recipe.root();
+  const auto length = sequence_length(root);
   if (dataset_info.train_sequences && length)
-    known["train_sequences"] =
-        dataset_info.train_sequences(*length, truncates_examples(recipe.root()));
+    known["train_sequences"] = dataset_info.train_sequences(*length, truncates_examples(root));
   return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
                       {"facts", known},
-                      {"device", trains_on_cpu(recipe) ? "cpu" : "cuda"}};
+                      {"device", trains_on_cpu(root) ? "cpu" : "cuda"}};
 }
 
 std::filesystem::path file_of(TrainerKind kind) {

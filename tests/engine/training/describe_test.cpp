@@ -47,6 +47,10 @@ TEST_CASE("describe: the plan of a run is the run's, without data or memory") {
   CHECK(plan["memory"]["weights"] == count * 4);
   CHECK(plan["memory"]["optimizer"] == count * 8);
   CHECK(plan["checkpoint_bytes"] == count * 12);
+  CHECK(plan["memory"]["checkpoint_copy"] == count * 12);
+  auto on_gpu = nlohmann::json::parse(request(run.text, kFacts));
+  on_gpu["device"] = "cuda";
+  CHECK(describe(on_gpu.dump())["memory"]["checkpoint_copy"] == 0);
 }
 
 TEST_CASE("describe: gradients and state over bf16 weights are counted in their own formats") {
@@ -73,6 +77,7 @@ TEST_CASE("describe: with ZeRO-1 a rank has its part of the optimizer's memory")
   CHECK(plan["memory"]["weights"] == count * 4);
   CHECK(plan["memory"]["optimizer"].get<int64_t>() >= count * 4);
   CHECK(plan["memory"]["optimizer"].get<int64_t>() < count * 4 + 2 * 2 * 64 * 64);  // padding
+  CHECK(plan["memory"]["checkpoint_copy"] == plan["checkpoint_bytes"]);  // of rank 0, which has all
   CHECK(plan["checkpoint_bytes"] == count * 12);
   CHECK(plan["gradient_accumulation"] == 1);
 }
