@@ -10,7 +10,7 @@
 
 #include "base/files/file.h"
 #include "base/utf8.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 #include "recipe/key_path.h"
 #include "recipe/quantities.h"
 #include "recipe/rules/rules.h"

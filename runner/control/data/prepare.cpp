@@ -10,7 +10,7 @@
 #include "control/data/prepare_shards.h"
 #include "control/data/prepare_text.h"
 #include "control/data/read/records.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 #include "recipe/quantities.h"
 #include "recipe/toml/write.h"
 #include "recipe/value.h"

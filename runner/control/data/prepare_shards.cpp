@@ -13,7 +13,7 @@
 #include "control/data/input_files.h"
 #include "control/data/prepared_set.h"
 #include "control/data/shards/shard_contents.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 #include "control/data/text_sources.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"

@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "control/data/byte_progress.h"
 #include "control/data/read/document_chunks.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 #include "recipe/schema/schema.h"
 #include "text/bpe/bpe_tokenizer.h"
 #include "text/char_tokenizer.h"

@@ -1,4 +1,4 @@
-#include "control/data/missing_file.h"
+#include "control/data/sources/missing_file.h"
 
 #include <doctest/doctest.h>
 

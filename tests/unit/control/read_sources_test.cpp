@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "control/data/read/byte_stream.h"
 #include "control/data/read/records.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 #include "support/temporary_folder.h"
 #include "support/text_preparation.h"
 

@@ -1,4 +1,4 @@
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 
 #include <doctest/doctest.h>
 

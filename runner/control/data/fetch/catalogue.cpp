@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 
 namespace exprun {
 namespace {

@@ -13,7 +13,7 @@
 #include "control/data/read/record_template.h"
 #include "control/data/read/records.h"
 #include "control/data/read/split.h"
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 
 namespace exprun {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 
 namespace exprun {
 

@@ -1,4 +1,4 @@
-#include "control/data/folder_patterns.h"
+#include "control/data/sources/folder_patterns.h"
 
 #include <fnmatch.h>
 

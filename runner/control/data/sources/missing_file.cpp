@@ -1,4 +1,4 @@
-#include "control/data/missing_file.h"
+#include "control/data/sources/missing_file.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,8 +13,8 @@
 #include "base/strings.h"
 #include "base/suggest.h"
 #include "control/data/fetch/catalogue.h"
-#include "control/data/folder_patterns.h"
-#include "control/data/sources.h"
+#include "control/data/sources/folder_patterns.h"
+#include "control/data/sources/sources.h"
 #include "recipe/toml/write.h"
 
 namespace exprun {

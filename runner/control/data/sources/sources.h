@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "control/data/folder_patterns.h"
+#include "control/data/sources/folder_patterns.h"
 #include "recipe/value.h"
 
 namespace exprun {

@@ -1,4 +1,4 @@
-#include "control/data/sources.h"
+#include "control/data/sources/sources.h"
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -17,8 +17,8 @@
 #include "base/files/file.h"
 #include "base/strings.h"
 #include "control/data/input_files.h"
-#include "control/data/missing_file.h"
 #include "control/data/read/byte_stream.h"
+#include "control/data/sources/missing_file.h"
 #include "recipe/paths.h"
 #include "recipe/quantities.h"
 #include "recipe/schema/schema.h"
