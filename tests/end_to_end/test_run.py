@@ -342,7 +342,8 @@ class Run(ExprunTest):
         self.exprun("tiny.toml", "compute=tf32", "device=cpu", code=2)
 
     def test_a_run_that_needs_more_memory_than_there_is_does_not_start(self):
-        for words, message in ((("hidden_size=1000000",), "<override 1>:1:19: {}: weights, gradients and optimizer take "),
+        state = "<override 1>:1:19: {}: weights, gradients, optimizer and a copy for checkpoints take "
+        for words, message in ((("hidden_size=1000000",), state),
                                (("sequences=1000000000", "micro_batch=1000000000"), ":19: {}: the run takes about ")):
             with self.subTest(words=words):
                 checked = self.exprun("check", "tiny.toml", *words)
