@@ -254,9 +254,12 @@ std::string ExampleTemplate::in_jinja(const std::string& end_of_text) const {
   return form_->in_jinja(end_of_text.empty() ? kEndOfText : end_of_text);
 }
 
-std::string ExampleTemplate::prompt(const std::string& message) const {
+std::string ExampleTemplate::prompt(const std::string& message, const std::string& system) const {
+  Conversation conversation{{{"user", message, ""}, {"assistant", "", ""}}};
+  if (!system.empty())
+    conversation.messages.insert(conversation.messages.begin(), {"system", system, ""});
   Parts parts;
-  form_->write({{{"user", message, ""}, {"assistant", "", ""}}}, parts);
+  form_->write(conversation, parts);
   std::string text;
   for (const ExamplePart& part : parts) {
     if (part.is_learned) break;

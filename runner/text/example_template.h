@@ -38,8 +38,8 @@ class ExampleTemplate {
   std::vector<ExamplePart> empty_exchange() const;
 
   // What stands before the response to one message of a user, with special tokens as text: the
-  // prompt for it.
-  std::string prompt(const std::string& message) const;
+  // prompt for it. It begins with a system message, unless that is empty.
+  std::string prompt(const std::string& message, const std::string& system = "") const;
 
   // The same in Jinja, as transformers' apply_chat_template() reads it: of `messages`, and with
   // `add_generation_prompt` what stands before the next response. A response ends with

@@ -141,6 +141,24 @@ class Instruction(ExprunTest):
         self.write("again.toml", self.exprun("show", "ft.toml", "evaluation.sample.instruction=Say blue.").out)
         self.assertIn("no mistakes", self.exprun("check", "again.toml").out)
 
+    def test_an_instruction_may_follow_a_system_message(self):
+        systems = {"Shout.": "RED", "Whisper.": "red"}
+        self.write_records([{"messages": [{"role": "system", "content": system}, {"role": "user", "content": "Say red."},
+                                          {"role": "assistant", "content": word}]} for system, word in systems.items() for _ in range(30)])
+        self.exprun("ft.toml", "context_length=128", "steps=250", "lr=1e-2", "validation_every=10", "evaluation.sample.instruction=Say red.",
+                    "evaluation.sample.system=Shout.", "evaluation.sample.temperature=0")
+        (written,) = (self.run_folder() / "samples").iterdir()
+        self.assertEqual(written.read_text(), "Say red.\nRED")
+        self.assertEqual(self.exprun("sample", "@last").out, "Say red.\nRED\n")
+        for system, word in systems.items():
+            asked = ("sample", "@last", "--instruction", "--prompt", "Say red.", f"system={system}")
+            self.assertEqual(self.exprun(*asked).out, f"Say red.\n{word}\n")
+            (found,) = json.loads(self.exprun(*asked, "--json").out)
+            self.assertEqual(found["prompt"], f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\nSay red.<|im_end|>\n"
+                                              "<|im_start|>assistant\n")
+        self.assertEqual(self.exprun("sample", "@last", "--prompt", "red", "system=Shout.", code=2).err,
+                         "exprun: error: sample: a system message stands before an instruction; add --instruction\n")
+
     def test_a_first_recipe_shows_a_response(self):
         self.exprun("new", "first", "--data", "instruction", "--path", "examples.jsonl")
         self.assertRegex((self.folder / "first.toml").read_text(), r'\[evaluation\.sample\].*\n(#.*\n)*instruction = "Name three colors\."')

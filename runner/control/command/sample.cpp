@@ -105,6 +105,8 @@ void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe,
               ExitCode::bad_recipe);
 }
 
+const std::string kInstruction = kSamplePrefix + "instruction", kSystem = kSamplePrefix + "system";
+
 // Of the dataset of a run, or of that which a folder was exported from. Throws Error where it has
 // none.
 PromptForm form_of_instructions(const ResolvedRecipe& recipe) {
@@ -114,13 +116,16 @@ PromptForm form_of_instructions(const ResolvedRecipe& recipe) {
         "sample: --instruction needs a run with dataset.type = \"instruction\", or its export, "
         "whose template it uses; write the whole prompt with --prompt",
         ExitCode::bad_recipe);
-  return PromptForm(ExampleTemplate(dataset.get<std::string>("template")));
+  return {ExampleTemplate(dataset.get<std::string>("template")),
+          text_at(recipe.root(), kSystem).value_or("")};
 }
-
-const std::string kInstruction = kSamplePrefix + "instruction";
 
 bool is_prompt(const std::string& change) {
   return change.starts_with(kAsPrompt);
+}
+
+bool is_system(const std::string& change) {
+  return change.starts_with(kSystem + '=');
 }
 
 // A line break, which the key has by default, is not in every text: the first character then.
@@ -137,9 +142,8 @@ std::string as_prompt(const std::string& text) {
   return kAsPrompt + json_text(nlohmann::json(text));
 }
 
-// What the recipe, with `changes`, asks for in its template; nothing where it has a prompt.
-std::optional<std::string> instruction_of(const WeightsArgument& weights, const Words& changes) {
-  const ResolvedRecipe recipe = try_resolve(weights.recipe({kAsSample}, changes)).recipe;
+// What the recipe asks for in its template; nothing where it has a prompt.
+std::optional<std::string> instruction_of(const ResolvedRecipe& recipe) {
   const bool has_template = text_at(recipe.root(), "dataset.type") == "instruction";
   return has_template ? text_at(recipe.root(), kInstruction) : std::nullopt;
 }
@@ -154,12 +158,18 @@ struct Prompting {
 };
 
 // `asks_anew`: with --prompt or --prompts. `changes`: what was typed, of keys of the evaluation.
-Prompting prompting_of(const WeightsArgument& weights, const ResolvedRecipe& recipe,
-                       const Words& changes, bool asks_anew, bool as_instructions) {
+// Throws Error.
+Prompting prompting_of(const WeightsArgument& weights, const Words& changes, bool asks_anew,
+                       bool as_instructions) {
+  const ResolvedRecipe recipe = try_resolve(weights.recipe({kAsSample}, changes)).recipe;
   Prompting prompting;
   prompting.has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
-  if (prompting.has_own_prompt) prompting.own_instruction = instruction_of(weights, changes);
-  if (as_instructions || prompting.own_instruction) prompting.form = form_of_instructions(recipe);
+  if (prompting.has_own_prompt) prompting.own_instruction = instruction_of(recipe);
+  if (as_instructions || prompting.own_instruction)
+    prompting.form = form_of_instructions(recipe);
+  else if (std::any_of(changes.begin(), changes.end(), is_system))
+    throw Error("sample: a system message stands before an instruction; add --instruction",
+                ExitCode::bad_recipe);
   return prompting;
 }
 
@@ -292,7 +302,7 @@ int run_sample(const Words& words, const Globals& globals) {
   arguments.word("RUN|DIR", word, kWeightsHelp, offer::runs)
       .words("key=value...", settings,
              "keys of the evaluation `sample`: tokens, temperature, top_k, top_p, stop, samples, "
-             "seed, end_of_text (which defaults to \"stop\" here)",
+             "seed, system (with --instruction), end_of_text (which defaults to \"stop\" here)",
              offered_sample_keys)
       .option("--prompt", "TEXT", options,
               "the start of the text; may be repeated (default when not at a terminal: the "
@@ -336,7 +346,7 @@ int run_sample(const Words& words, const Globals& globals) {
   const auto& run = weights.run();
   require_tokenizer(word, base, run ? data_of_run(globals.store.run(run->folder)) : std::nullopt);
   const bool asks_anew = !options.empty() || !file.empty();
-  const Prompting prompting = prompting_of(weights, base, changes, asks_anew, instruction);
+  const Prompting prompting = prompting_of(weights, changes, asks_anew, instruction);
   std::vector<GivenPrompt> prompts = prompts_of_options(options);
   if (!file.empty())
     for (GivenPrompt& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));

@@ -36,15 +36,17 @@ std::vector<GivenPrompt> prompts_in(const std::string& file);
 class PromptForm {
  public:
   PromptForm() = default;
-  explicit PromptForm(ExampleTemplate form) : template_(std::move(form)) {}
+  PromptForm(ExampleTemplate form, std::string system)
+      : template_(std::move(form)), system_(std::move(system)) {}
 
   Prompt operator()(const std::string& prompt, bool is_typed) const {
     if (!template_) return {prompt, prompt};
-    return {is_typed ? "" : prompt + '\n', template_->prompt(prompt)};
+    return {is_typed ? "" : prompt + '\n', template_->prompt(prompt, system_)};
   }
 
  private:
   std::optional<ExampleTemplate> template_;
+  std::string system_;  // the message before each prompt, or empty
 };
 
 // What is asked, in order: the prompts given, or those that are typed at a terminal.

@@ -286,8 +286,17 @@ void prompt_is_not_empty(const RuleInput& input, Diagnostics& diagnostics) {
 void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics) {
   const auto dataset = text_at(input.root, "dataset.type");
   for (const std::string& path : evaluations_of(input.root, "sample")) {
-    const std::string key = join_path(path, "instruction"), prompt = join_path(path, "prompt");
-    if (!text_at(input.root, key)) continue;
+    const std::string key = join_path(path, "instruction"), prompt = join_path(path, "prompt"),
+                      system = join_path(path, "system");
+    if (!text_at(input.root, key)) {
+      if (text_at(input.root, system))
+        diagnostics.push_back({place_of(input.root, system),
+                               "'system' has no effect without 'instruction'",
+                               "set 'instruction', or remove 'system'",
+                               {},
+                               Severity::warning});
+      continue;
+    }
     if (asks_for_something(input, prompt))
       diagnostics.push_back(clash(input.root, {key, prompt},
                                   "'instruction' and 'prompt' both say what the model responds to",
@@ -317,14 +326,18 @@ std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,
 
 void prompt_can_be_encoded(const RuleInput& input, Diagnostics& diagnostics) {
   for (const std::string& path : evaluations_of(input.root, "sample")) {
-    const std::string instruction = join_path(path, "instruction");
-    const std::string key =
-        text_at(input.root, instruction) ? instruction : join_path(path, "prompt");
-    const auto problem = unwritable_prompt(input.dataset_info, last_part(key),
-                                           text_at(input.root, key).value_or(""));
-    if (problem)
-      diagnostics.push_back(clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
-                                  problem->message, problem->help));
+    const bool is_instruction = text_at(input.root, join_path(path, "instruction")).has_value();
+    for (const auto& [name, shown] : {std::pair{"prompt", "prompt"},
+                                      {"instruction", "instruction"},
+                                      {"system", "system message"}}) {
+      if ((std::string_view(name) != "prompt") != is_instruction) continue;
+      const std::string key = join_path(path, name);
+      const auto problem =
+          unwritable_prompt(input.dataset_info, shown, text_at(input.root, key).value_or(""));
+      if (problem)
+        diagnostics.push_back(clash(input.root, {key, "dataset.path", "dataset.tokenizer"},
+                                    problem->message, problem->help));
+    }
   }
 }
 

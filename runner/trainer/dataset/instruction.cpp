@@ -151,8 +151,8 @@ class InstructionDataset final : public Dataset {
     return of(split).find_token(packs(split, first_sample, count), least);
   }
 
-  std::string prompt_for(const std::string& instruction) const override {
-    return template_.prompt(instruction);
+  std::string prompt_for(const std::string& instruction, const std::string& system) const override {
+    return template_.prompt(instruction, system);
   }
 
   std::string remark() const override {

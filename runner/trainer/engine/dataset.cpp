@@ -19,7 +19,7 @@ at::Tensor bounds_of(const std::vector<int64_t>& lengths, at::Device device) {
 
 }  // namespace
 
-std::string Dataset::prompt_for(const std::string&) const {
+std::string Dataset::prompt_for(const std::string&, const std::string&) const {
   throw std::logic_error("dataset: its samples have no template for an instruction");
 }
 

@@ -93,9 +93,9 @@ class Dataset {
     return samples * targets_per_sample();
   }
 
-  // The text that asks for a response to an instruction, as its examples do. Only of a dataset with
-  // a template: the rules of recipes see to that.
-  virtual std::string prompt_for(const std::string& instruction) const;
+  // The text that asks for a response to an instruction, as its examples do, after a system message
+  // unless that is empty. Only of a dataset with a template: the rules of recipes see to that.
+  virtual std::string prompt_for(const std::string& instruction, const std::string& system) const;
 
   // What those who start a run should know of its samples; empty if nothing.
   virtual std::string remark() const { return ""; }

@@ -10,6 +10,7 @@ constexpr const char* kSeparator = "\n---\n";
 struct Settings {
   std::string prompt;
   std::optional<std::string> instruction;  // in place of the prompt
+  std::string system;                      // before the instruction, or empty
   GenerationSettings generation;
   int64_t samples = 0;
   std::optional<int64_t> seed;  // else the run's
@@ -47,7 +48,8 @@ class Sample : public Evaluation {
   Tokens encoded(const Dataset& dataset, const Tokenizer& tokenizer) const {
     try {
       return tokenizer.encode_prompt(
-          settings_.instruction ? dataset.prompt_for(*settings_.instruction) : settings_.prompt);
+          settings_.instruction ? dataset.prompt_for(*settings_.instruction, settings_.system)
+                                : settings_.prompt);
     } catch (const UnknownCharacter& error) {
       throw section_.error(key(), error.what(), "leave it out");
     } catch (const Error& error) {
@@ -88,9 +90,10 @@ class Sample : public Evaluation {
 
 std::unique_ptr<Evaluation> build(const Section& section) {
   return std::make_unique<Sample>(
-      section, Settings{section.get<std::string>("prompt"),
-                        section.find<std::string>("instruction"), GenerationSettings::from(section),
-                        section.get<int64_t>("samples"), section.find<int64_t>("seed")});
+      section,
+      Settings{section.get<std::string>("prompt"), section.find<std::string>("instruction"),
+               section.find<std::string>("system").value_or(""), GenerationSettings::from(section),
+               section.get<int64_t>("samples"), section.find<int64_t>("seed")});
 }
 
 const Register<Evaluation> registration{"sample", build};
