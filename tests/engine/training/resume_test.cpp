@@ -60,8 +60,9 @@ TEST_CASE("resume: without its newest checkpoint a run repeats steps to the same
   CHECK(found[1].step == 35);
   std::filesystem::remove_all(found[0].path);
   check_equal(tensors, make_attempt(run, again).tensors);
+  const auto before = first.series();
   for (const auto& [name, values] : again.series()) {
-    const auto& all = first.series().at(name);
+    const auto& all = before.at(name);
     CHECK(std::vector(all.end() - static_cast<int64_t>(values.size()), all.end()) == values);
   }
 }
