@@ -45,19 +45,32 @@ Diagnostic too_many_ranks(const Table& root, const Needed& needed, const Availab
                           const std::string& has) {
   const auto fit = static_cast<int64_t>((available.bytes - needed.besides) / needed.each);
   const bool divides = text_at(root, "parallelism.strategy") == "zero1";
+  const std::string more =
+      needed.besides > 0
+          ? ", and rank 0 some " + binary_bytes(needed.besides) + " more for checkpoints"
+          : "";
   return lack(
       place_of_size(root, "parallelism.world_size"),
       std::to_string(available.ranks) + " ranks take about " + binary_bytes(needed.each) + " each" +
-          has,
+          more + has,
       (fit == 1 ? "one rank fits" : std::to_string(fit) + " ranks fit") +
           (divides ? "" : "; parallelism.strategy=zero1 divides the optimizer among ranks"));
 }
 
-// Of a model that could compute activations anew instead of keeping them.
-std::string with_recomputation(const ResolvedRecipe& recipe) {
+// Less of activations is the way out: of fewer sequences, or of shorter ones.
+Diagnostic too_many_activations(const ResolvedRecipe& recipe, const std::string& message,
+                                Severity severity = Severity::error) {
+  const Table& root = recipe.root();
+  const bool single = integer_at(root, "batch.micro_batch") == 1;
   const Value* const recomputes = recipe.find("model.checkpoint_activations");
   const bool could = recomputes && recomputes->as<bool>() && !*recomputes->as<bool>();
-  return could ? ", and so does model.checkpoint_activations = true" : "";
+  Diagnostic problem =
+      lack(place_of_size(root, single ? "batch.sequence_length" : "batch.micro_batch"), message,
+           std::string(single ? "shorter sequences take less memory"
+                              : "fewer sequences in a micro-batch take less memory") +
+               (could ? ", and so does model.checkpoint_activations = true" : ""));
+  problem.severity = severity;
+  return problem;
 }
 
 }  // namespace
@@ -65,29 +78,32 @@ std::string with_recomputation(const ResolvedRecipe& recipe) {
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const AvailableMemory& available) {
   const Table& root = recipe.root();
+  const bool several = available.ranks > 1;
   const double of_rank = planned.of_model + planned.activations;
-  // A copy may be written after the last step: it need not be there together with activations.
+  const double of_ranks = of_rank * static_cast<double>(available.ranks);
   const double of_copy = std::max(0.0, planned.checkpoint_copy - planned.activations);
-  const double of_all = of_rank * static_cast<double>(available.ranks) + of_copy;
-  if (available.bytes == 0 || of_all <= available.bytes) return {};
+  const double at_most = of_ranks + planned.checkpoint_copy;
+  if (available.bytes == 0 || at_most <= available.bytes) return {};
   const std::string has = ", but " + available.where + " has " + binary_bytes(available.bytes);
+  if (of_ranks + of_copy <= available.bytes)
+    return {
+        too_many_activations(recipe,
+                             (several ? "the ranks may take about " : "the run may take about ") +
+                                 binary_bytes(at_most) + " while a checkpoint is written" + has,
+                             Severity::warning)};
   if (of_rank + of_copy <= available.bytes)
     return {too_many_ranks(root, {of_rank, of_copy}, available, has)};
-  const std::string whose = available.ranks > 1 ? " of one rank" : "";
   const double of_state = planned.of_model + planned.checkpoint_copy;
   const std::string state = planned.checkpoint_copy > 0
                                 ? "weights, gradients, optimizer and a copy for checkpoints"
                                 : "weights, gradients and optimizer";
   if (of_state > available.bytes)
     return {lack(place_of_size(root, "model.type"),
-                 state + whose + " take " + binary_bytes(of_state) + has, "use a smaller model")};
-  const bool single = integer_at(root, "batch.micro_batch") == 1;
-  return {lack(place_of_size(root, single ? "batch.sequence_length" : "batch.micro_batch"),
-               (available.ranks > 1 ? "one rank takes about " : "the run takes about ") +
-                   binary_bytes(of_rank) + has,
-               (single ? "shorter sequences take less memory"
-                       : "fewer sequences in a micro-batch take less memory") +
-                   with_recomputation(recipe))};
+                 state + (several ? " of one rank" : "") + " take " + binary_bytes(of_state) + has,
+                 "use a smaller model")};
+  return {too_many_activations(
+      recipe,
+      (several ? "one rank takes about " : "the run takes about ") + binary_bytes(of_rank) + has)};
 }
 
 }  // namespace exprun

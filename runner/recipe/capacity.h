@@ -28,7 +28,9 @@ Diagnostics checkpoint_space_problems(const ResolvedRecipe& recipe, const Checkp
 struct PlannedMemory {
   double of_model = 0;  // weights, gradients, optimizer
   double activations = 0;
-  double checkpoint_copy = 0;  // that rank 0 makes between steps, where it is in the same memory
+  // That rank 0 makes between steps, where it is in the same memory. While it is written, the next
+  // steps are trained.
+  double checkpoint_copy = 0;
 };
 
 // Memory, and the ranks that share it.
@@ -38,7 +40,8 @@ struct AvailableMemory {
   int64_t ranks = 1;
 };
 
-// At most one. What to change is the number of ranks where one of them fits.
+// At most one. What to change is the number of ranks where one of them fits. A warning where the
+// activations and the copy fit each, but not both: a copy may be written before they are there.
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const AvailableMemory& available);
 

@@ -745,3 +745,16 @@ TEST_CASE("head: logits are planned as they are computed, in parts of many rows 
   CHECK(Head{weight, 50257}.loss_bytes(1000, at::kCUDA) == 1000 * row);
   CHECK(Head{weight, 50257, 30}.loss_bytes(1000, at::kCPU) == 3 * 128 * row);
 }
+
+TEST_CASE("head: the gradient of its weight is planned where it is not added to what is there") {
+  const auto with = [](at::ScalarType type, at::DeviceType device, bool is_trained) {
+    auto weight = at::empty({1000, 64}, at::TensorOptions(at::kMeta).dtype(type));
+    const double without = Head{weight, 1000}.loss_bytes(64, device);
+    weight.set_requires_grad(is_trained);
+    return Head{weight, 1000}.loss_bytes(64, device) - without;
+  };
+  CHECK(with(at::kFloat, at::kCPU, true) == 0);
+  CHECK(with(at::kFloat, at::kCUDA, true) == 1000 * 64 * 4);
+  CHECK(with(at::kFloat, at::kCUDA, false) == 0);
+  CHECK(with(at::kBFloat16, at::kCPU, true) == 1000 * 64 * 4);
+}

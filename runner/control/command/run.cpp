@@ -61,10 +61,12 @@ std::string run_of_recipe(const Store& store, const RunRow& run, const ResolvedR
          ", and it ";
 }
 
-[[noreturn]] void refuse_running(const Store& store, const RunRow& run,
+[[noreturn]] void refuse_running(const Store& store, const StoreFolder& folder, const RunRow& run,
                                  const ResolvedRecipe& resolved) {
+  const std::string words = folder.words_for(run.folder);
   throw Error("launch: " + run_of_recipe(store, run, resolved) +
-              is_running(run, "--new starts another"));
+              is_running(run, "exprun logs " + words + " -f follows it, exprun stop " + words +
+                                  " saves and ends it, --new starts another"));
 }
 
 std::string what_happened(RunState state) {
@@ -126,7 +128,7 @@ Performed answer(Store& store, const StoreFolder& folder, const ResolvedRecipe& 
                  const Launch& launched) {
   switch (launched.decision) {
     case Decision::refuse_running:
-      refuse_running(store, launched.run, resolved);
+      refuse_running(store, folder, launched.run, resolved);
     case Decision::refuse_ended:
       refuse_ended(store, folder, launched.run, resolved);
     case Decision::show_result:

@@ -29,10 +29,12 @@ void check_threads(const Table& root, const Hardware& hardware, Diagnostics& pro
                            "\"auto\" takes one per core", Severity::warning));
 }
 
-void check_precision(const Table& root, const Hardware& hardware, Diagnostics& problems) {
+void check_precision(const ResolvedRecipe& recipe, const Hardware& hardware,
+                     Diagnostics& problems) {
+  const Table& root = recipe.root();
   const std::string format = text_at(root, "precision.compute").value_or("fp32");
   const std::vector<std::string> keys = {"precision.compute", "run.device"};
-  if (!trains_on_cpu(root, hardware.gpus)) return;
+  if (!trains_on_cpu(recipe, hardware.gpus)) return;
   if (format == "tf32")
     problems.push_back(clash(root, keys,
                              "TF32 exists only on GPUs, but this run would train on the CPU",
@@ -42,13 +44,13 @@ void check_precision(const Table& root, const Hardware& hardware, Diagnostics& p
                              "it is emulated, which is slower than fp32", Severity::warning));
 }
 
-AvailableMemory available_memory(const Table& root, const Hardware& hardware) {
-  if (!trains_on_cpu(root, hardware.gpus) && !hardware.gpus.gpus.empty()) {
+AvailableMemory available_memory(const ResolvedRecipe& recipe, const Hardware& hardware) {
+  if (!trains_on_cpu(recipe, hardware.gpus) && !hardware.gpus.gpus.empty()) {
     int64_t least = hardware.gpus.gpus.front().memory_bytes;
     for (const Gpu& gpu : hardware.gpus.gpus) least = std::min(least, gpu.memory_bytes);
     return {"a GPU", static_cast<double>(least), 1};
   }
-  return {"this machine", hardware.memory, integer_at(root, "parallelism.world_size").value_or(1)};
+  return {"this machine", hardware.memory, world_size(recipe)};
 }
 
 }  // namespace
@@ -57,22 +59,17 @@ Hardware this_hardware() {
   return {own_cores().count(), processor_flags(), memory_use().machine_bytes, gpu_offer()};
 }
 
-bool trains_on_cpu(const Table& root, const GpuOffer& offer) {
-  const std::string device = text_at(root, "run.device").value_or("auto");
-  return device == "cpu" || (device == "auto" && !offer.is_usable());
-}
-
 Diagnostics machine_problems(const ResolvedRecipe& recipe, const Hardware& hardware) {
   Diagnostics problems = gpu_problems(recipe, hardware.gpus, false);
   check_threads(recipe.root(), hardware, problems);
-  check_precision(recipe.root(), hardware, problems);
+  check_precision(recipe, hardware, problems);
   return problems;
 }
 
 Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo& dataset_info,
                                 double flops_per_token, const Hardware& hardware) {
   // Some ten seconds of two cores, and of a GPU.
-  const double noticeable = trains_on_cpu(recipe.root(), hardware.gpus) ? 1e12 : 1e15;
+  const double noticeable = trains_on_cpu(recipe, hardware.gpus) ? 1e12 : 1e15;
   return long_evaluations({recipe.schemas(), recipe.root(), dataset_info}, [&](double tokens) {
     return tokens < kNoticeableTokens && tokens * flops_per_token * kForwardShare >= noticeable;
   });
@@ -80,7 +77,7 @@ Diagnostics evaluation_problems(const ResolvedRecipe& recipe, const DatasetInfo&
 
 Diagnostics memory_problems(const ResolvedRecipe& recipe, const PlannedMemory& planned,
                             const Hardware& hardware) {
-  return memory_problems(recipe, planned, available_memory(recipe.root(), hardware));
+  return memory_problems(recipe, planned, available_memory(recipe, hardware));
 }
 
 }  // namespace exprun

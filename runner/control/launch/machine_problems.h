@@ -22,9 +22,6 @@ struct Hardware {
 
 Hardware this_hardware();
 
-// Of a recipe's root. Where nothing else is said, GPUs are taken if they can be.
-bool trains_on_cpu(const Table& root, const GpuOffer& offer = gpu_offer());
-
 // More threads than cores; GPUs that it has not; a format of numbers that only a GPU has, or that
 // is slow here.
 Diagnostics machine_problems(const ResolvedRecipe& recipe,

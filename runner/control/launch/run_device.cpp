@@ -73,6 +73,12 @@ std::string too_many_ranks(const ResolvedRecipe& recipe, const GpuOffer& offer) 
          (gpus == 1 ? "one" : std::to_string(gpus)) + " can be used";
 }
 
+// What keeps a run whose ranks are all here from GPUs; empty if nothing does.
+std::string why_none(const ResolvedRecipe& recipe, const GpuOffer& offer) {
+  if (!offer.is_usable()) return offer.problem;
+  return lacks_gpus(recipe, offer, false) ? too_many_ranks(recipe, offer) : "";
+}
+
 // A rank's share of the batch is made of whole micro-batches.
 bool can_share(const ResolvedRecipe& recipe, int64_t ranks) {
   const auto sequences = batch_sequences(recipe.root());
@@ -97,13 +103,15 @@ Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer,
 TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer,
                          bool ranks_elsewhere) {
   if (ranks_elsewhere) return offer.is_usable() ? TrainerKind::cuda : TrainerKind::cpu;
-  if (wanted(recipe) == "cpu" || offer.gpus.empty()) return TrainerKind::cpu;
-  const std::string why = !offer.is_usable()                 ? offer.problem
-                          : lacks_gpus(recipe, offer, false) ? too_many_ranks(recipe, offer)
-                                                             : "";
-  if (why.empty()) return TrainerKind::cuda;
-  log_warning("gpu: " + why + ": the run trains on the CPU");
+  if (!trains_on_cpu(recipe, offer)) return TrainerKind::cuda;
+  if (wanted(recipe) != "cpu" && !offer.gpus.empty())
+    log_warning("gpu: " + why_none(recipe, offer) + ": the run trains on the CPU");
   return TrainerKind::cpu;
+}
+
+bool trains_on_cpu(const ResolvedRecipe& recipe, const GpuOffer& offer) {
+  const std::string device = wanted(recipe);
+  return device == "cpu" || (device == "auto" && !why_none(recipe, offer).empty());
 }
 
 RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer) {

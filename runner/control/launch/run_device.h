@@ -34,6 +34,10 @@ Diagnostics gpu_problems(const ResolvedRecipe& recipe, const GpuOffer& offer, bo
 // they train.
 TrainerKind trainer_kind(const ResolvedRecipe& recipe, const GpuOffer& offer, bool ranks_elsewhere);
 
+// Whether a run whose ranks are all here trains on the CPU: by trainer_kind(), and as it says even
+// where it has gpu_problems.
+bool trains_on_cpu(const ResolvedRecipe& recipe, const GpuOffer& offer);
+
 // Where [parallelism] world_size is "auto" and the run gets GPUs: a rank for each, or for as many
 // as divide its batch. Otherwise the text as it is.
 RecipeText with_a_rank_a_gpu(RecipeText text, const GpuOffer& offer);

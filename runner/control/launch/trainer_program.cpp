@@ -7,7 +7,6 @@
 #include "base/diagnostic.h"
 #include "base/json_text.h"
 #include "base/process/program.h"
-#include "control/launch/machine_problems.h"
 #include "control/launch/plan_cache.h"
 #include "control/launch/process/child_process.h"
 #include "control/launch/process/piped_child.h"
@@ -52,9 +51,7 @@ ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
   const auto length = sequence_length(root);
   if (dataset_info.train_sequences && length)
     known["train_sequences"] = dataset_info.train_sequences(*length, truncates_examples(root));
-  return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())},
-                      {"facts", known},
-                      {"device", trains_on_cpu(root) ? "cpu" : "cuda"}};
+  return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
 }
 
 std::filesystem::path file_of(TrainerKind kind) {
@@ -110,7 +107,10 @@ ordered_json trainer_version() {
 
 Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept) {
   const std::filesystem::path program = trainer_program();
-  const std::string asked = json_text(question(text, dataset_info));
+  ordered_json of_device = question(text, dataset_info);
+  const bool is_on_cpu = trains_on_cpu(try_resolve(text, dataset_info).recipe, gpu_offer());
+  of_device["device"] = is_on_cpu ? "cpu" : "cuda";
+  const std::string asked = json_text(of_device);
   const PlanCache cache(program, asked);
   if (const auto known = is_kept ? cache.find() : std::nullopt)
     return {parse_json<ordered_json>(*known), {}};

@@ -172,7 +172,12 @@ double Head::loss_bytes(int64_t rows, at::DeviceType device) const {
   const int64_t at_once = std::min(rows, chunk_rows(rows, weight, device, form));
   const auto size = static_cast<double>(c10::elementSize(format_of_logits(form)));
   const int copies = softcap > 0 ? 3 : 1;  // the cap, and its square
-  return size * copies * static_cast<double>(at_once * weight.size(0));
+  const double of_logits = size * copies * static_cast<double>(at_once * weight.size(0));
+  // Else than added_at_once() the weight's gradient is a sum of its own, in fp32.
+  const bool is_added = device == at::kCPU && weight.scalar_type() == at::kFloat;
+  return of_logits + (weight.requires_grad() && !is_added
+                          ? sizeof(float) * static_cast<double>(weight.numel())
+                          : 0);
 }
 
 at::Tensor Head::loss_sum(const at::Tensor& hidden, const at::Tensor& targets,

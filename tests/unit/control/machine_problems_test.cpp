@@ -25,7 +25,7 @@ bool is_fine(const std::string& override_, const Hardware& hardware) {
 }
 
 bool fits(std::vector<std::string> overrides, const PlannedMemory& planned, const Hardware& there) {
-  return memory_problems(resolve_tiny(std::move(overrides)), planned, there).empty();
+  return !has_errors(memory_problems(resolve_tiny(std::move(overrides)), planned, there));
 }
 
 }  // namespace
@@ -46,6 +46,29 @@ TEST_CASE("machine problems: rank 0 alone copies its state, and not while it com
   CHECK(fits({"world_size=2"}, {3e9, 0, 2e9}, hardware("")));
   CHECK_FALSE(fits({"world_size=2"}, {3e9, 0, 2.1e9}, hardware("")));
   CHECK_FALSE(fits({}, {6e9, 0, 3e9}, hardware("")));
+}
+
+TEST_CASE("machine problems: a copy that is written while the next step is trained may not fit") {
+  const auto warns = [](double activations, double copy) {
+    return !memory_problems(resolve_tiny({}), {3e9, activations, copy}, hardware("")).empty();
+  };
+  CHECK_FALSE(warns(2e9, 3e9));
+  CHECK(warns(3e9, 3e9));
+  CHECK(fits({}, {3e9, 3e9, 3e9}, hardware("")));
+}
+
+TEST_CASE("machine problems: more ranks than GPUs train on the CPU unless GPUs are asked for") {
+  const auto on_cpu = [](std::vector<std::string> overrides, const GpuOffer& gpus) {
+    return trains_on_cpu(resolve_tiny(std::move(overrides)), gpus);
+  };
+  CHECK(on_cpu({}, kNoGpus));
+  CHECK_FALSE(on_cpu({"device=cuda"}, kNoGpus));
+  CHECK_FALSE(on_cpu({"world_size=2"}, kTwoGpus));
+  CHECK(on_cpu({"world_size=4"}, kTwoGpus));
+  CHECK(on_cpu({"device=cpu"}, kTwoGpus));
+  CHECK_FALSE(on_cpu({"world_size=4", "device=cuda"}, kTwoGpus));
+  CHECK(fits({"world_size=4"}, {1.9e9, 0}, hardware("", kTwoGpus)));  // in the machine's memory
+  CHECK_FALSE(fits({"world_size=4"}, {3e9, 0}, hardware("", kTwoGpus)));
 }
 
 TEST_CASE("machine problems: a rank has a GPU's memory for itself") {

@@ -108,7 +108,8 @@ void require_memory(const ResolvedRecipe& recipe, const TrainState& shapes, at::
                        static_cast<double>(plan.checkpoint_copy)},
                       {device.is_cpu() ? "this machine" : "this GPU", device_memory(device).total,
                        device.is_cpu() ? (ranks + share.machines - 1) / share.machines : 1});
-  if (!problems.empty()) throw RecipeError(std::move(problems));
+  if (has_errors(problems)) throw RecipeError(std::move(problems));
+  for (const Diagnostic& problem : problems) log_warning(problem.message + "; " + problem.help);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/buffers/optimizer_groups.h"
 
 #include <algorithm>
+#include <functional>
 #include <regex>
 
 #include "base/strings.h"
@@ -53,7 +54,9 @@ std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& some,
   return globs;
 }
 
-void check_takes(const OptimizerGroup& group, std::string_view key, const std::string& remedy) {
+// `remedy` says what to do instead: it takes its time.
+void check_takes(const OptimizerGroup& group, std::string_view key,
+                 const std::function<std::string()>& remedy) {
   const std::string type = group.section.type();
   if (Registry<Optimizer>::instance().find(type).granularity ==
       Optimizer::Granularity::element_wise)
@@ -65,12 +68,13 @@ void check_takes(const OptimizerGroup& group, std::string_view key, const std::s
                                   "optimizer '" + type + "' updates only matrices, but '" +
                                       parameter.name + "' belongs to the class '" +
                                       to_string(parameter.kind) + "'",
-                                  remedy);
+                                  remedy());
 }
 
-// Of an optimizer of matrices alone that would have all parameters.
-std::string remedy_for_default(const std::string& type, const std::vector<Parameter>& parameters) {
-  const auto globs = globs_of_matrices(parameters, parameters);
+// Of an optimizer of matrices alone that would have all that is left.
+std::string remedy_for_default(const std::string& type, const std::vector<Parameter>& left,
+                               const std::vector<Parameter>& all) {
+  const auto globs = globs_of_matrices(left, all);
   if (globs.empty()) return "choose another optimizer, such as \"adamw\"";
   return "set type = \"adamw\" here, and add [optimizer.groups.matrices] with type = \"" + type +
          "\", its lr and match = " + "[" + joined(globs) + "]";
@@ -148,7 +152,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const auto taken = take_matching(section, left);
     if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
-    check_takes(result.back(), "match", remedy_for_group(taken, parameters));
+    check_takes(result.back(), "match", [&] { return remedy_for_group(taken, parameters); });
   }
   return result;
 }
@@ -188,7 +192,8 @@ std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
   if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
   if (optimizer.has("type") && !left.empty()) {
     result.insert(result.begin(), filled(kDefaultGroup, optimizer, left));
-    check_takes(result.front(), "type", remedy_for_default(optimizer.type(), left));
+    check_takes(result.front(), "type",
+                [&] { return remedy_for_default(optimizer.type(), left, parameters); });
   } else if (!left.empty()) {
     throw optimizer.error(
         "groups", "parameter '" + left.front().name + "' is not in any group of [optimizer.groups]",
