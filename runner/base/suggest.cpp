@@ -79,7 +79,7 @@ constexpr Pair kCommands[] = {
     {"create", "new"},      {"prepare", "data"},    {"download", "data"},  {"info", "show"},
     {"sql", "query"},       {"prune", "gc"},        {"repeat", "rerun"},   {"tune", "sweep"},
     {"search", "sweep"},    {"dashboard", "watch"}, {"chat", "sample"},    {"tail", "logs"},
-    {"metrics", "export"},
+    {"metrics", "export"},  {"rename", "tag"},
 };
 
 constexpr Pair kOptions[] = {

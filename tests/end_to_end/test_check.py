@@ -33,7 +33,7 @@ tiny.toml:29:8: error: 'path' must be a string, got an integer
            ^ put it in quotes
 tiny.toml:31:1: error: unknown key 'path' in [evaluation.sample]
     path = "x"
-    ^^^^ the keys of [evaluation.sample] are type, every, prompt, instruction, tokens, temperature, top_k, top_p, stop, end_of_text, seed and samples
+    ^^^^ the keys of [evaluation.sample] are type, every, prompt, instruction, system, tokens, temperature, top_k, top_p, stop, end_of_text, seed and samples
 """)
 
     def test_what_the_data_tell_is_said_before_and_after_they_are_prepared(self):

@@ -46,7 +46,7 @@ class EvalAndSample(ExprunTest):
     def test_results_of_other_settings_are_recorded_only_under_a_name(self):
         changed = ("eval", "@last", "--json", "evaluation.val_loss.tokens=64")
         done = self.exprun(*changed)
-        self.assertIn("exprun: eval: not recorded, because the settings are not the run's (evaluation.val_loss.tokens \"auto\" -> 64); "
+        self.assertIn("exprun: warning: eval: the results will not be recorded, because the settings are not the run's (evaluation.val_loss.tokens \"auto\" -> 64); "
                       "to record the results as eval/NAME/METRIC, add --as NAME\n", done.err)
         self.assertEqual(self.rows("SELECT count(*) FROM series WHERE name LIKE 'eval/%'"), [(0,)])
         value = json.loads(done.out)["metrics"]["val/loss"]
@@ -58,7 +58,7 @@ class EvalAndSample(ExprunTest):
             self.exprun(*changed, "--as", "few")
         self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'evaluation'"), [(1,)])
         done = self.exprun("eval", "@last", "evaluation.val_loss.tokens=128", "--as", "few")
-        self.assertIn(f"warning: eval: not recorded, because eval/few/val/loss of {run} has other settings (tokens is 64 there, 128 here); "
+        self.assertIn(f"warning: eval: the results will not be recorded, because eval/few/val/loss of {run} has other settings (tokens is 64 there, 128 here); "
                       "to record the results as other metrics, choose another name for --as\n", done.err)
         self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/%'"),
                          [("eval/few/val/loss", 150, value)])
@@ -115,12 +115,12 @@ class EvalAndSample(ExprunTest):
         ((tiny,),) = self.rows("SELECT folder FROM runs WHERE name = 'tiny'")
         for run in "tiny", "other":  # every run of the store shares the column of a report
             self.assertRegex(self.exprun("eval", run, "evaluation.perplexity.path=b.txt").err,
-                             rf'warning: eval: not recorded, because eval/perplexity/loss of ({tiny}|{other}) has other settings \(path is "a.txt" there, '
+                             rf'warning: eval: the results will not be recorded, because eval/perplexity/loss of ({tiny}|{other}) has other settings \(path is "a.txt" there, '
                              r'"b.txt" here\); to record the results as eval/NAME/METRIC, add --as NAME\n')
         self.assertEqual(self.rows("SELECT name, step, value FROM metrics WHERE name LIKE 'eval/perplexity/%'"), results)
         self.exprun("eval", "tiny", "evaluation.perplexity.path=b.txt", "--as", "b")
         for run, prompt in (("tiny", "3"), ("other", "7")):  # a text that is sampled is no result
-            self.assertNotIn("not recorded", self.exprun("eval", run, f"evaluation.sample.prompt={prompt}", "evaluation.sample.tokens=2").err)
+            self.assertNotIn("not be recorded", self.exprun("eval", run, f"evaluation.sample.prompt={prompt}", "evaluation.sample.tokens=2").err)
         self.assertIn("eval/b/perplexity/loss", self.exprun("report", "--metric", "eval/b/perplexity/loss", "--json").out)
 
     def test_one_text_by_several_names_is_one_setting(self):
@@ -128,11 +128,11 @@ class EvalAndSample(ExprunTest):
         (self.folder / "sub").mkdir()
         for path in "a.txt", "./a.txt", "sub/../a.txt", self.folder / "a.txt":
             with self.subTest(path=path):
-                self.assertNotIn("not recorded", self.exprun("eval", "@last", f"evaluation.perplexity.path={path}").err)
+                self.assertNotIn("not be recorded", self.exprun("eval", "@last", f"evaluation.perplexity.path={path}").err)
         self.assertEqual(self.rows("SELECT count(*) FROM event WHERE kind = 'evaluation'"), [(1,)])
         own = "evaluation.perplexity.path=a.txt", "evaluation.perplexity.every=1 epoch"
         self.exprun("tiny.toml", "steps=2", "name=own", *own)
-        self.assertNotIn("not recorded", self.exprun("eval", "own", "evaluation.perplexity.path=./a.txt").err)
+        self.assertNotIn("not be recorded", self.exprun("eval", "own", "evaluation.perplexity.path=./a.txt").err)
 
     def test_endings_without_a_token_to_predict_are_refused(self):
         for example in ({"context": "7 little", "endings": ["", " ships"], "label": 1}, {"context": "", "endings": ["7"], "label": 0},

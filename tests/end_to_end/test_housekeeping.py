@@ -567,6 +567,13 @@ class Housekeeping(ExprunTest):
         self.exprun("rerun", run)
         self.exprun("rm", run)
 
+    def test_a_merged_run_that_hides_an_own_one_by_its_name_names_it(self):
+        self.exprun("tiny.toml", "run.steps=10")
+        (own,) = self.names()
+        self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")
+        self.exprun("merge", "elsewhere")
+        self.assertTrue(self.exprun("sample", "tiny", code=1).err.endswith(f"; {own} has the same name, and its folder is here\n"))
+
     def test_checkpoints_that_a_merge_left_behind_are_missed(self):
         self.exprun("tiny.toml", "steps=20")
         (run,) = self.names()

@@ -465,7 +465,9 @@ class New(ExprunTest):
         self.assertIn("exprun: new: the recipe takes the tokens in 'nano'; for the text beside them, write --data text\n", said)
         self.exprun("new", "texts", "--path", "nano", "--data", "text")
         self.assertIn('\npath = "nano/input.txt" ', (self.folder / "texts.toml").read_text())
-        said = self.exprun("new", "both", "--data", "token_shards", "--path", "nano/*.bin").err
+        self.exprun("new", "file", "--path", "nano/train.bin")
+        self.assertRegex((self.folder / "file.toml").read_text(), r'\ntrain = "nano/train\.bin" .*\nvalidation = "nano/val\.bin" ')
+        said = self.exprun("new", "both", "--path", "nano/*.bin").err
         self.assertIn("exprun: warning: new: the recipe trains on all files that \"nano/*.bin\" matches, also on 'nano/val.bin', and has no "
                       "validation; to use files with \"val\" in their names for it, write --path nano\n", said)
         self.assertEqual(self.exprun("new", "mine", "--data", "token_shards", "--path", "text.txt", code=2).err,
@@ -500,7 +502,7 @@ class New(ExprunTest):
     def test_one_of_prepared_shards_has_the_tokenizer_of_its_folder(self):
         self.exprun("data", "prepare", "path=text.txt", "tokenizer=char", "--out", "shards")
         for name, path in ("one", "shards/train_000000.bin"), ("all", "shards"):
-            self.exprun("new", name, "--data", "token_shards", "--path", path)
+            self.exprun("new", name, "--path", path)
             self.assertIn('\ntokenizer = "prepared" ', (self.folder / f"{name}.toml").read_text())
 
     def test_of_shards_in_folders_of_the_splits_it_takes_both(self):

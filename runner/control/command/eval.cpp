@@ -211,13 +211,17 @@ int run_eval(const Words& words, const Globals& globals) {
         "(exprun schema evaluation lists them)",
         ExitCode::bad_recipe);
   if (weights.run()) located.data = restore_validation(*weights.run(), globals.store, recipe);
+  const Evaluated evaluated{own.recipe, recipe, name};
+  const std::string why_not =
+      weights.run() ? why_not_recorded(open_store(globals.store), *weights.run(), evaluated) : "";
+  if (!why_not.empty()) log_warning("eval: the results will not be recorded, because " + why_not);
   auto [exit_code, results] = evaluate(located);
   if (exit_code != 0) return exit_code;
   warn_of_what_is_no_number(results);
-  if (weights.run()) {
+  if (weights.run() && why_not.empty()) {
     try {
       Store store = open_store_to_change(globals.store);
-      record_evaluations(store, *weights.run(), {own.recipe, recipe, name}, results);
+      record_evaluations(store, *weights.run(), evaluated, results);
     } catch (const Error& error) {
       log_warning(std::string("eval: the results were not recorded: ") + error.what());
     }

@@ -245,10 +245,25 @@ void warn_of_validation_among(const Words& path) {
               shell_quoted(folder.empty() ? "." : folder));
 }
 
+// Of a file or a glob: whether all that it names are tokens.
+bool names_token_shards(const std::string& path) try {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return false;
+  const std::vector<Source> sources = sources_at({path});
+  return !sources.empty() && std::ranges::all_of(sources, [](const Source& source) {
+    const fs::path& file = source.file;
+    return file.extension() == ".bin" &&
+           (begins_as_shard(file) || has_bare_tokens(file.parent_path()));
+  });
+} catch (const Error&) {  // none, or unreadable: told when the recipe is judged
+  return false;
+}
+
 // The kind of data at a path where nobody says it.
 std::string kind_of_data(const std::string& path) {
-  if (path.empty() || (!described_set(path) && !has_token_shards(path) && !has_bare_tokens(path)))
-    return "text";
+  if (path.empty()) return "text";
+  if (names_token_shards(path)) return kTokenShards;
+  if (!described_set(path) && !has_token_shards(path) && !has_bare_tokens(path)) return "text";
   if (has_tokens_of_characters(path) && has_text_of_tokens(path)) {
     log_info("new: the recipe takes the text in '" + path +
              "'; for the tokens of its characters, write --data token_shards");
@@ -318,7 +333,8 @@ int run_new(const Words& words, const Globals& globals) {
       .option("--model", "TYPE", request.model, "the model (default: gpt); see exprun schema model",
               types_of("model"))
       .option("--data", "TYPE", request.data,
-              "the kind of data (default: text, or token_shards for a folder of them); see exprun "
+              "the kind of data (default: text, or token_shards for files or a folder of them); "
+              "see exprun "
               "schema dataset",
               types_of("dataset"))
       .option(

@@ -176,6 +176,20 @@ void say_what_is_replaced(const Store& store, const RunRow& run, int64_t step,
 
 }  // namespace
 
+std::string why_not_recorded(const Store& store, const RunRow& run, const Evaluated& evaluated) {
+  if (measured_series(evaluated.now.schemas(), evaluated.now.root()).series.empty()) return "";
+  const bool has_name = !evaluated.name.empty();
+  const std::string changed = has_name ? "" : changed_evaluations(run, evaluated);
+  if (!changed.empty())
+    return "the settings are not the run's (" + changed +
+           "); to record the results as eval/NAME/METRIC, add --as NAME";
+  const std::string other = conflict(store, run, measurements_to_record(evaluated));
+  if (other.empty()) return "";
+  return other + "; to record the results as " +
+         (has_name ? "other metrics, choose another name for --as"
+                   : "eval/NAME/METRIC, add --as NAME");
+}
+
 void record_evaluations(Store& store, const RunRow& run, const Evaluated& evaluated,
                         const nlohmann::ordered_json& results) {
   const std::string& name = evaluated.name;
@@ -184,18 +198,12 @@ void record_evaluations(Store& store, const RunRow& run, const Evaluated& evalua
     metrics[(name.empty() ? "" : name + "/") + metric] =
         value.is_number() ? value.get<double>() : std::nan("");
   if (metrics.empty()) return;
-  const std::string changed = name.empty() ? changed_evaluations(run, evaluated) : "";
-  if (!changed.empty())
-    return log_info("eval: not recorded, because the settings are not the run's (" + changed +
-                    "); to record the results as eval/NAME/METRIC, add --as NAME");
-  const std::vector<Measurement> measurements = measurements_to_record(evaluated);
-  if (const std::string other = conflict(store, run, measurements); !other.empty())
-    return log_warning("eval: not recorded, because " + other + "; to record the results as " +
-                       (name.empty() ? "eval/NAME/METRIC, add --as NAME"
-                                     : "other metrics, choose another name for --as"));
+  if (const std::string why = why_not_recorded(store, run, evaluated); !why.empty())
+    return log_warning("eval: not recorded, because " + why);
   const auto step = results.at("step").get<int64_t>();
   say_what_is_replaced(store, run, step, metrics);
-  for (const Measurement& measurement : measurements) record_measurement(store, run, measurement);
+  for (const Measurement& measurement : measurements_to_record(evaluated))
+    record_measurement(store, run, measurement);
   store.record_evaluation(run.id, step, metrics);
   for (const auto& [metric, value] : metrics) log_info("eval: recorded eval/" + metric);
 }

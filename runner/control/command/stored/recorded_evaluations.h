@@ -17,7 +17,11 @@ struct Evaluated {
   std::string name;           // for eval/NAME/METRIC; may be empty
 };
 
-// Shown by report. Results that are not recorded have been printed all the same: says why.
+// Why its results are not to be recorded, and what to do; empty if they are.
+std::string why_not_recorded(const Store& store, const RunRow& run, const Evaluated& evaluated);
+
+// Shown by report. What another command has recorded meanwhile may keep them from being recorded:
+// that is said.
 void record_evaluations(Store& store, const RunRow& run, const Evaluated& evaluated,
                         const nlohmann::ordered_json& results);
 

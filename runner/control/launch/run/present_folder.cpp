@@ -14,6 +14,19 @@ bool has_folder(const StoreFolder& folder, const std::string& run) {
   return folder_exists(folder.run(run).path);
 }
 
+namespace {
+
+// Of the runs with a name, of which the name means the newest, the newest that is here.
+std::string advice_on_namesake(const StoreFolder& folder, const RunRow& run) {
+  const Store store(folder.database(), Store::Access::read_only);
+  std::string here;
+  for (const RunRow& other : store.runs(run.name))
+    if (has_folder(folder, other.folder)) here = other.folder;
+  return here.empty() ? "" : "; " + here + " has the same name, and its folder is here";
+}
+
+}  // namespace
+
 void require_run_folder(const StoreFolder& folder, const RunRow& run, const std::string& command,
                         const std::string& instead) {
   if (has_folder(folder, run.folder)) return;
@@ -23,7 +36,8 @@ void require_run_folder(const StoreFolder& folder, const RunRow& run, const std:
               " is not in this store; if it was deleted, " + (why.empty() ? anew + ", or " : "") +
               "remove its record: exprun rm " + folder.words_for(run.folder) +
               (why.empty() ? "" : " (it " + why + ")") +
-              "; if the run was merged from another store, name that one with --store");
+              "; if the run was merged from another store, name that one with --store" +
+              advice_on_namesake(folder, run));
 }
 
 namespace {
