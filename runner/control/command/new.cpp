@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "base/diagnostic.h"
@@ -255,7 +256,7 @@ bool names_token_shards(const std::string& path) try {
     return file.extension() == ".bin" &&
            (begins_as_shard(file) || has_bare_tokens(file.parent_path()));
   });
-} catch (const Error&) {  // none, or unreadable: told when the recipe is judged
+} catch (const std::runtime_error&) {  // Error, RecipeError: told when the recipe is judged
   return false;
 }
 
