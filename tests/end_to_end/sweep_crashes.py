@@ -1,5 +1,6 @@
 """Sweeps whose processes are killed at random, or that several processes run at once: what must hold in the end."""
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -147,7 +148,8 @@ class SweepCrashes(ExprunTest):
     def look_at_young_trainers(self, delays):
         """Kills the scheduler so long after its start; until all has ended, each trainer that lives is known to the store."""
         seen = set()
-        for delay in delays:
+        longer = (delays[-1] * 2 ** doublings for doublings in range(1, 8))  # a busy machine has started none yet
+        for delay in itertools.chain(delays, itertools.takewhile(lambda _: not seen, longer)):
             scheduler = self.start("sweep", "tiny.toml", "run.seed=1,2", "steps=100000000", "-j", "2")
             late = time.monotonic() + delay
             while time.monotonic() < late:

@@ -49,6 +49,9 @@ class Background(ExprunTest):
         self.assertIn("exprun: tiny: model gpt", said)
         self.assertEqual(os.getsid(process), process)
         self.assertEqual(self.state(), "running")
+        self.assertRegex(self.exprun(*ENDLESS, code=1).err,
+                         rf"^exprun: error: launch: {name} is this recipe's run, and it is running \(process {process} on \S+\); exprun logs "
+                         rf"{name} -f follows it, exprun stop {name} saves and ends it, --new starts another\n$")
         stopped = self.exprun("stop", name).err
         step = int(re.fullmatch(rf"exprun: {name} is saved and ended at step (\d+); exprun resume {name} continues it\n", stopped)[1])
         self.assertGreater(step, 0)
@@ -244,6 +247,8 @@ class Background(ExprunTest):
         self.assertEqual(self.exprun("stop", name, code=1).err,
                          f"exprun: error: stop: {name} may be running (process {process} on elsewhere, last seen alive just now); "
                          f"stop it on elsewhere. If elsewhere is gone: exprun stop {name} --lost\n")
+        self.assertTrue(self.exprun(*ENDLESS, code=1).err.endswith(
+            f"; exprun logs {name} -f follows it, --new starts another. If elsewhere is gone: exprun stop {name} --lost\n"))
         self.assertEqual(self.exprun("stop", name, "--lost", code=1).err,
                          f"exprun: error: stop: {name} is not lost: it was seen alive on elsewhere less than 30 s ago; try again "
                          "when it has been silent for that long\n")

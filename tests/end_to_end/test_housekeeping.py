@@ -569,7 +569,8 @@ class Housekeeping(ExprunTest):
 
     def test_a_merged_run_that_hides_an_own_one_by_its_name_names_it(self):
         self.exprun("tiny.toml", "run.steps=10")
-        (own,) = self.names()
+        self.exprun("tiny.toml", "run.steps=15")
+        own = self.names()[0]
         self.exprun("--store", "elsewhere", "tiny.toml", "run.steps=20")
         self.exprun("merge", "elsewhere")
         self.assertTrue(self.exprun("sample", "tiny", code=1).err.endswith(f"; {own} has the same name, and its folder is here\n"))

@@ -158,6 +158,16 @@ class Instruction(ExprunTest):
                                               "<|im_start|>assistant\n")
         self.assertEqual(self.exprun("sample", "@last", "--prompt", "red", "system=Shout.", code=2).err,
                          "exprun: error: sample: a system message stands before an instruction; add --instruction\n")
+        self.exprun("sample", "@last", "--prompt", "red", "+system=Shout.", code=2)
+        self.exprun("export", "@last", "--huggingface", "model")
+        (asked,) = json.loads(self.exprun("sample", "model", "--instruction", "--prompt", "Say red.", "--json").out)
+        self.assertIn("\nShout.", asked["prompt"])
+
+    def test_an_unknown_character_of_a_system_message_is_not_blamed_on_the_prompt(self):
+        self.exprun("ft.toml", "steps=2", "tokenizer=char")
+        said = self.exprun("sample", "@last", "--instruction", "--prompt", "Add 1", "system=Q", code=2).err
+        self.assertRegex(said, r"^<override 1>:1:8: error: the system message contains 'Q', which the tokenizer does not know\n"
+                               r"    system=Q\n           \^ [^\n]*\n$")
 
     def test_a_first_recipe_shows_a_response(self):
         self.exprun("new", "first", "--data", "instruction", "--path", "examples.jsonl")

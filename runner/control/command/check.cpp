@@ -166,12 +166,13 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
                   const StoreFolder& folder) try {
   const auto length = sequence_length(recipe.root());
   const std::vector<uint32_t> segments = segments_of(glance, folder);
-  const auto& train_sequences = glance.dataset_info.train_sequences;
-  if (segments.empty() || !length || !train_sequences) return;
+  if (segments.empty() || !length) return;
   int64_t tokens = 0;
   for (const uint32_t word : segments) tokens += segment_of(word).tokens;
   const bool truncates = truncates_examples(recipe.root());
   const ExampleList list(segments, tokens, *length, truncates);
+  const auto& train_sequences = glance.dataset_info.train_sequences;
+  if (!train_sequences) return;
   const int64_t sequences = train_sequences(*length, truncates);
   report.examples = remark_on(list, static_cast<size_t>(sequences));
   if (const auto dropped = many_dropped(list))

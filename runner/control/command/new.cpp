@@ -335,8 +335,7 @@ int run_new(const Words& words, const Globals& globals) {
               types_of("model"))
       .option("--data", "TYPE", request.data,
               "the kind of data (default: text, or token_shards for files or a folder of them); "
-              "see exprun "
-              "schema dataset",
+              "see exprun schema dataset",
               types_of("dataset"))
       .option(
           "--from", "DIR", request.from,

@@ -64,9 +64,10 @@ std::string run_of_recipe(const Store& store, const RunRow& run, const ResolvedR
 [[noreturn]] void refuse_running(const Store& store, const StoreFolder& folder, const RunRow& run,
                                  const ResolvedRecipe& resolved) {
   const std::string words = folder.words_for(run.folder);
-  throw Error("launch: " + run_of_recipe(store, run, resolved) +
-              is_running(run, "exprun logs " + words + " -f follows it, exprun stop " + words +
-                                  " saves and ends it, --new starts another"));
+  const std::string stop = is_elsewhere(run) ? "" : "exprun stop " + words + " saves and ends it, ";
+  throw Error(
+      "launch: " + run_of_recipe(store, run, resolved) +
+      is_running(run, "exprun logs " + words + " -f follows it, " + stop + "--new starts another"));
 }
 
 std::string what_happened(RunState state) {

@@ -105,7 +105,7 @@ void require_tokenizer(const std::string& word, const ResolvedRecipe& recipe,
               ExitCode::bad_recipe);
 }
 
-const std::string kInstruction = kSamplePrefix + "instruction", kSystem = kSamplePrefix + "system";
+const std::string kInstruction = kSamplePrefix + "instruction";
 
 // Of the dataset of a run, or of that which a folder was exported from. Throws Error where it has
 // none.
@@ -120,12 +120,17 @@ PromptForm form_of_instructions(const ResolvedRecipe& recipe) {
           text_at(recipe.root(), kSystem).value_or("")};
 }
 
+// Of "evaluation.sample.prompt=..." or "+evaluation.sample.prompt=...".
+bool is_of(const std::string& key, const std::string& change) {
+  return change.compare(sign_of(change).size(), key.size() + 1, key + '=') == 0;
+}
+
 bool is_prompt(const std::string& change) {
-  return change.starts_with(kAsPrompt);
+  return is_of(kSamplePrefix + "prompt", change);
 }
 
 bool is_system(const std::string& change) {
-  return change.starts_with(kSystem + '=');
+  return is_of(kSystem, change);
 }
 
 // A line break, which the key has by default, is not in every text: the first character then.
@@ -157,17 +162,17 @@ struct Prompting {
   bool has_own_prompt = false;  // the recipe's, or the usual one
 };
 
-// `asks_anew`: with --prompt or --prompts. `changes`: what was typed, of keys of the evaluation.
-// Throws Error.
-Prompting prompting_of(const WeightsArgument& weights, const Words& changes, bool asks_anew,
+// `asks_anew`: with --prompt or --prompts. `changes`: what was typed, of keys of the evaluation,
+// in `recipe`. Throws Error.
+Prompting prompting_of(const ResolvedRecipe& recipe, const Words& changes, bool asks_anew,
                        bool as_instructions) {
-  const ResolvedRecipe recipe = try_resolve(weights.recipe({kAsSample}, changes)).recipe;
   Prompting prompting;
   prompting.has_own_prompt = !asks_anew && std::none_of(changes.begin(), changes.end(), is_prompt);
   if (prompting.has_own_prompt) prompting.own_instruction = instruction_of(recipe);
-  if (as_instructions || prompting.own_instruction)
+  const bool has_system = std::any_of(changes.begin(), changes.end(), is_system);
+  if (as_instructions || prompting.own_instruction || has_system)
     prompting.form = form_of_instructions(recipe);
-  else if (std::any_of(changes.begin(), changes.end(), is_system))
+  if (has_system && !as_instructions && !prompting.own_instruction)
     throw Error("sample: a system message stands before an instruction; add --instruction",
                 ExitCode::bad_recipe);
   return prompting;
@@ -311,7 +316,8 @@ int run_sample(const Words& words, const Globals& globals) {
               "read a prompt from each line of this file (-: standard input)")
       .flag("--instruction", instruction,
             "prompts are instructions: wrap each in the template that the run was trained with, "
-            "and stop at the end of the response")
+            "after the recipe's evaluation.sample.system if it has one, and stop at the end of the "
+            "response")
       .option("--step", "N|best|last", step, kStepHelp, offer::one_of({"best", "last"}))
       .option("--tokenizer", "PATH", tokenizer, kTokenizerHelp, offer::files)
       .option(
@@ -342,21 +348,23 @@ int run_sample(const Words& words, const Globals& globals) {
   WeightsArgument weights("sample", word, step, tokenizer, globals);
   Words changes;
   for (const std::string& setting : settings) changes.push_back(change_in(kSampleTable, setting));
-  const ResolvedRecipe base = try_resolve(weights.recipe({kAsSample})).recipe;
   const auto& run = weights.run();
+  Words implied{kAsSample};
+  if (!run)
+    for (const auto& [key, value] : sampling_of(word))
+      implied.push_back(kSamplePrefix + key + '=' + value);
+  const ResolvedRecipe base = try_resolve(weights.recipe(implied)).recipe;
   require_tokenizer(word, base, run ? data_of_run(globals.store.run(run->folder)) : std::nullopt);
   const bool asks_anew = !options.empty() || !file.empty();
-  const Prompting prompting = prompting_of(weights, changes, asks_anew, instruction);
+  const Prompting prompting = prompting_of(try_resolve(weights.recipe(implied, changes)).recipe,
+                                           changes, asks_anew, instruction);
   std::vector<GivenPrompt> prompts = prompts_of_options(options);
   if (!file.empty())
     for (GivenPrompt& prompt : prompts_in(file)) prompts.push_back(std::move(prompt));
   const TypedSample typed{settings, std::move(prompts), prompting.form};
   refuse_unusable_prompts(typed);
   Words overrides = changes_of_precision(word, weights, dtype);
-  overrides.push_back(kAsSample);
-  if (!run)
-    for (const auto& [key, value] : sampling_of(word))
-      overrides.push_back(kSamplePrefix + key + '=' + value);
+  overrides.insert(overrides.end(), implied.begin(), implied.end());
   const DatasetInfo facts = weights.facts();
   for (std::string& change :
        changes_of_prompt(prompting, base, facts, asks_anew ? &typed.prompts.front().text : nullptr))

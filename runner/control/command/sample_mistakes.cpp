@@ -84,10 +84,17 @@ Diagnostics problems_of_further_prompts(const DatasetInfo& facts, const TypedSam
   return problems;
 }
 
-// What there is to say about `text`: at the places of what was typed.
+// What is wrong with `text`: at the places of what was typed. A system message is part of each
+// prompt: where it is wrong, they are not judged.
 Diagnostics judged_as_typed(const RecipeText& text, const DatasetInfo& facts,
                             const TypedSample& typed) {
-  Diagnostics diagnostics = try_resolve(text, facts).diagnostics;
+  const Resolution resolution = try_resolve(text, facts);
+  if (auto problem = unwritable_prompt(facts, "system message", typed.form.system())) {
+    problem->where = as_typed(place_of(resolution.recipe.root(), kSystem), typed);
+    return {std::move(*problem)};
+  }
+  Diagnostics diagnostics = resolution.diagnostics;
+  std::erase_if(diagnostics, [](const Diagnostic& one) { return one.severity != Severity::error; });
   for (Diagnostic& diagnostic : diagnostics)
     if (diagnostic.where) diagnostic.where = as_typed(diagnostic.where, typed);
   for (Diagnostic& problem : problems_of_further_prompts(facts, typed))

@@ -20,6 +20,8 @@ inline const std::string kSamplePrefix = std::string(kSampleTable) + '.';
 
 inline const std::string kAsPrompt = kSamplePrefix + "prompt=";
 
+inline const std::string kSystem = kSamplePrefix + "system";
+
 // The last overrides of a text as changes of the table, and the prompts of options, the first of
 // which is an override that nobody typed.
 struct TypedSample {

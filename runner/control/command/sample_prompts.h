@@ -39,6 +39,9 @@ class PromptForm {
   PromptForm(ExampleTemplate form, std::string system)
       : template_(std::move(form)), system_(std::move(system)) {}
 
+  // The message before each prompt, or empty.
+  const std::string& system() const { return system_; }
+
   Prompt operator()(const std::string& prompt, bool is_typed) const {
     if (!template_) return {prompt, prompt};
     return {is_typed ? "" : prompt + '\n', template_->prompt(prompt, system_)};
@@ -46,7 +49,7 @@ class PromptForm {
 
  private:
   std::optional<ExampleTemplate> template_;
-  std::string system_;  // the message before each prompt, or empty
+  std::string system_;
 };
 
 // What is asked, in order: the prompts given, or those that are typed at a terminal.

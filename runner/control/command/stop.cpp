@@ -71,11 +71,6 @@ void require_running(const RunRow& run) {
   if (run.state != RunState::running) throw Error("stop: " + why_not_running(run));
 }
 
-// Its pid means no process here.
-bool is_elsewhere(const RunRow& run) {
-  return on_another_host(run) || in_another_pid_namespace(run);
-}
-
 void require_in_reach(const RunRow& run) {
   if (run.state == RunState::running && is_elsewhere(run))
     throw Error("stop: " + run.folder + ' ' +

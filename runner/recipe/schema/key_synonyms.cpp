@@ -210,6 +210,8 @@ constexpr KeySynonym kKeys[] = {
     {"fp16", "precision.compute", ", as in \"fp16\""},
     {"bf16", "precision.compute", ", as in \"bf16\""},
     {"max_new_tokens", "evaluation.sample.tokens"},
+    {"system_prompt", "evaluation.sample.system"},
+    {"system_message", "evaluation.sample.system"},
     {"max_tokens", "evaluation.sample.tokens"},
     {"num_tokens", "evaluation.sample.tokens"},
     {"num_return_sequences", "evaluation.sample.samples"},

@@ -27,7 +27,8 @@ struct Head {
   at::Tensor loss_sum(const at::Tensor& hidden, const at::Tensor& targets,
                       std::optional<double> promised = std::nullopt) const;
 
-  // Bytes that loss_sum() of N rows takes for a moment, for the logits of a part of them.
+  // Bytes that loss_sum() of N rows takes: for a moment those of the logits of a part of them; and
+  // until backward those of the weight's gradient, where that is not added to one that it has.
   double loss_bytes(int64_t rows, at::DeviceType device) const;
 };
 

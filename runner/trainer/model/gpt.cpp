@@ -121,7 +121,7 @@ class Gpt final : public Model {
   // A block keeps the inputs of its norms and their outputs (4 widths), queries, keys and values,
   // attention's output, the non-linearity's slope and value; one without a backward keeps nothing.
   // With checkpoint_activations they keep their inputs, and one at a time all of that. The loss
-  // keeps the gradient of the hidden state; its logits exist in chunks only. At the end of
+  // keeps the gradients that it computes; its logits exist in chunks only. At the end of
   // backward, when the blocks keep nothing more, the gradient of the embedding is there twice, as
   // it is a sum.
   double activation_bytes(int64_t sequences, int64_t sequence_length,

@@ -91,6 +91,17 @@ TEST_CASE("instruction: a prompt is what an example has before its response") {
   }
 }
 
+TEST_CASE("instruction: a prompt after a system message is what an example with one has") {
+  for (const std::string name : {"plain", "alpaca", "chatml", "llama3"}) {
+    const std::string example = written(name, R"({"messages": [
+        {"role": "system", "content": "Be brief. "}, {"role": "user", "content": "1+1="},
+        {"role": "assistant", "content": "2"}]})");
+    const std::string prompt = ExampleTemplate(name).prompt("1+1=", "Be brief. ");
+    CHECK(prompt == example.substr(0, example.find('[')));
+    CHECK(prompt.find("Be brief. ") != std::string::npos);
+  }
+}
+
 TEST_CASE("instruction: the template in Jinja, with the text that ends a response") {
   const auto in_jinja = [](const std::string& name) {
     return ExampleTemplate(name).in_jinja("<|\"end\"|>");

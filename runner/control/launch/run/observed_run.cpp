@@ -63,6 +63,10 @@ std::string is_ending(const RunRow& run) {
   return "is ending: " + launcher_is_gone(run);
 }
 
+bool is_elsewhere(const RunRow& run) {
+  return on_another_host(run) || in_another_pid_namespace(run);
+}
+
 std::string is_running(const RunRow& run, const std::string& remedy) {
   if (has_lost_launcher(run)) return is_ending(run) + "; run the same command again in a moment";
   const std::string where = launcher_of(run);

@@ -30,6 +30,9 @@ inline constexpr std::chrono::seconds kPatienceWithTrainer{60};
 // and so is one whose trainer has not ended in time.
 RunRow ended_without_launcher(Store& store, RunRow run);
 
+// Its pid means no process here: it is of another host, or of another PID namespace.
+bool is_elsewhere(const RunRow& run);
+
 // "is ending: its launcher (process 17 on box) is gone, and its trainer saves":
 // has_lost_launcher().
 std::string is_ending(const RunRow& run);

@@ -16,13 +16,13 @@ bool has_folder(const StoreFolder& folder, const std::string& run) {
 
 namespace {
 
-// Of the runs with a name, of which the name means the newest, the newest that is here.
+// Of the runs with its name, the newest whose folder is here.
 std::string advice_on_namesake(const StoreFolder& folder, const RunRow& run) {
   const Store store(folder.database(), Store::Access::read_only);
-  std::string here;
   for (const RunRow& other : store.runs(run.name))
-    if (has_folder(folder, other.folder)) here = other.folder;
-  return here.empty() ? "" : "; " + here + " has the same name, and its folder is here";
+    if (has_folder(folder, other.folder))
+      return "; " + other.folder + " has the same name, and its folder is here";
+  return "";
 }
 
 }  // namespace

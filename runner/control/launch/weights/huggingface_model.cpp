@@ -72,7 +72,9 @@ std::string dtype_of(const fs::path& folder) {
   return dtype == "bfloat16" ? "bf16" : dtype == "float16" ? "fp16" : "fp32";
 }
 
-std::map<std::string, std::string> sampling_of(const fs::path& folder) try {
+namespace {
+
+std::map<std::string, std::string> generation_of(const fs::path& folder) try {
   const auto settings = tokenizer_settings(folder);
   if (!settings || !settings->generation_config.is_object()) return {};
   const nlohmann::json& config = settings->generation_config;
@@ -89,6 +91,16 @@ std::map<std::string, std::string> sampling_of(const fs::path& folder) try {
   return keys;
 } catch (const Error&) {
   return {};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> sampling_of(const fs::path& folder) {
+  auto keys = generation_of(folder);
+  const auto recipe = exported_recipe(folder);
+  const auto system = recipe ? text_at(recipe->root(), "evaluation.sample.system") : std::nullopt;
+  if (system) keys["system"] = toml_quoted(*system);
+  return keys;
 }
 
 RecipeText recipe_of_model(const fs::path& folder) {

@@ -37,8 +37,9 @@ std::optional<std::string> template_of(const std::filesystem::path& folder);
 // The format of its weights, as its config.json says: "fp32", "bf16" or "fp16".
 std::string dtype_of(const std::filesystem::path& folder);
 
-// What its generation_config.json says of sampling, by key of [evaluation.sample] as a recipe
-// writes it: temperature, top_k and top_p. What it leaves out, or cannot be read, is not in it.
+// What a folder says of sampling, by key of [evaluation.sample] as a recipe writes it: temperature,
+// top_k and top_p of its generation_config.json, and the system message of the run that it was
+// exported from. What it leaves out, or cannot be read, is not in it.
 std::map<std::string, std::string> sampling_of(const std::filesystem::path& folder);
 
 // A recipe for looking at its weights: it has no data. Instructions are asked in the folder's

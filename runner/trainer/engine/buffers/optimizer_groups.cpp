@@ -33,7 +33,8 @@ OptimizerGroup filled(std::string name, const Section& section,
   return group;
 }
 
-// The matrices of `some`, in quotes; as globs, one for all blocks, where those match no others:
+// The matrices of `some`, in quotes; as globs, one for all blocks, where those match no others of
+// `all`, which a group may take:
 // "blocks.*.attention.output.weight".
 std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& some,
                                            const std::vector<Parameter>& all) {
@@ -145,6 +146,7 @@ std::string suggested_for(const std::string& glob, const std::vector<Parameter>&
 std::vector<OptimizerGroup> named_groups(const Section& groups,
                                          const std::vector<Parameter>& parameters,
                                          std::vector<Parameter>& left) {
+  const std::vector<Parameter> trained = left;
   std::vector<OptimizerGroup> result;
   for (const std::string& name : groups.keys()) {
     check_in_no_group_before(groups, name, parameters);
@@ -152,7 +154,7 @@ std::vector<OptimizerGroup> named_groups(const Section& groups,
     const auto taken = take_matching(section, left);
     if (taken.empty()) throw takes_nothing(section, name, parameters);
     result.push_back(filled(name, section, taken));
-    check_takes(result.back(), "match", [&] { return remedy_for_group(taken, parameters); });
+    check_takes(result.back(), "match", [&] { return remedy_for_group(taken, trained); });
   }
   return result;
 }
@@ -188,12 +190,13 @@ std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
   std::vector<Parameter> left;
   for (const Parameter& parameter : parameters)
     if (!parameter.is_frozen()) left.push_back(parameter);
+  const std::vector<Parameter> trained = left;
   std::vector<OptimizerGroup> result;
   if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
   if (optimizer.has("type") && !left.empty()) {
     result.insert(result.begin(), filled(kDefaultGroup, optimizer, left));
     check_takes(result.front(), "type",
-                [&] { return remedy_for_default(optimizer.type(), left, parameters); });
+                [&] { return remedy_for_default(optimizer.type(), left, trained); });
   } else if (!left.empty()) {
     throw optimizer.error(
         "groups", "parameter '" + left.front().name + "' is not in any group of [optimizer.groups]",
