@@ -213,6 +213,15 @@ Diagnostic path_without_quotes(const Schema& schema, const Entry& entry) {
   return diagnostic;
 }
 
+// Of a key that is a choice beside one that is a length, as wsd's decay and decay_length: the wrong
+// value may be meant for the other.
+void name_length(const TablePlace& place, const std::string& key, Diagnostic& wrong) {
+  const std::string length = key + "_length";
+  if (!place.schema.find(key)->contains("enum") || !place.schema.find(length)) return;
+  if (!wrong.help.ends_with('?'))
+    wrong.help += (wrong.help.empty() ? "'" : "; '") + length + "' sets its length";
+}
+
 void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Entry& entry,
                     Diagnostics& diagnostics) {
   const Schema* schema = place.schema.find(entry.key);
@@ -225,8 +234,11 @@ void validate_entry(const SchemaSet& schemas, const TablePlace& place, const Ent
   else if (!is_table(*schema) && !place.schema.declares(entry.key) &&
            entry.value.as<Table>() != nullptr)
     diagnostics.push_back(path_without_quotes(*schema, entry));
-  else if (!is_table(*schema))  // a table is visited itself
+  else if (!is_table(*schema)) {  // a table is visited itself
+    const size_t before = diagnostics.size();
     validate_value(entry.key, *schema, entry.value, diagnostics);
+    if (diagnostics.size() > before) name_length(place, entry.key, diagnostics.back());
+  }
 }
 
 // [evaluation.valloss] without a type: the name itself is the mistake.

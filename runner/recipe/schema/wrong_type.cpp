@@ -77,8 +77,8 @@ std::string help_for_string(const Schema& schema, const std::string& text) {
   return "";
 }
 
-// Of a boolean where a text is wanted.
-std::string help_for_flag(const Schema& schema) {
+// Of a boolean where a text is wanted, or of another value where a choice of texts is.
+std::string help_for_choice(const Schema& schema) {
   std::vector<std::string> choices;
   for (const Schema& choice : schema.value("enum", Schema::array()))
     choices.push_back(json_text(choice));
@@ -139,8 +139,8 @@ std::string help_for(const Schema& schema, const Value& value) {
   if (allows_type(schema, "boolean")) return "true or false";
   const bool simple = value.as<Array>() == nullptr && value.as<Table>() == nullptr;
   const bool text_wanted = allows_type(schema, "string") && !only_text(schema);
-  if (text_wanted && value.as<bool>() != nullptr)
-    if (const std::string help = help_for_flag(schema); !help.empty()) return help;
+  if (text_wanted && (value.as<bool>() != nullptr || schema.contains("enum")))
+    if (const std::string help = help_for_choice(schema); !help.empty()) return help;
   if (simple && text_wanted) return "put it in quotes";
   if (simple && allows_type(schema, "array")) return in_brackets(schema, value);
   return "";
