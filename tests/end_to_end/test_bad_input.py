@@ -155,6 +155,9 @@ class BadUsage(BadInput):
     def test_no_store(self):
         self.assert_refused(["ls"], 4, "exprun: error: store: there is no store in 'runs' yet; "
                             "run a recipe first, or give the folder of a store with --store DIR\n")
+        self.exprun("tiny.toml", "steps=1", "--store", "project/runs")
+        self.assert_refused(["ls", "--store", "project"], 4, "exprun: error: store: there is no store in 'project' yet; "
+                            "did you mean --store project/runs?\n")
 
     def test_the_database_of_a_store(self):
         self.exprun("tiny.toml", "steps=1")

@@ -22,9 +22,13 @@ namespace {
 
 void require_store(const StoreFolder& folder) {
   if (std::filesystem::exists(folder.database())) return;
-  throw Error("store: there is no store in '" + folder.shown.string() +
-                  "' yet; run a recipe first, or give the folder of a store with --store DIR",
-              ExitCode::no_such_run);
+  const bool is_project = is_store(folder.path / kUsualStore);
+  throw Error(
+      "store: there is no store in '" + folder.shown.string() + "' yet; " +
+          (is_project
+               ? "did you mean --store " + shell_quoted((folder.shown / kUsualStore).string()) + "?"
+               : "run a recipe first, or give the folder of a store with --store DIR"),
+      ExitCode::no_such_run);
 }
 
 RecipeText read_stored(const std::string& json) {
