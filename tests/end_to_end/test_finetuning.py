@@ -27,6 +27,14 @@ class FineTuning(ExprunTest):
         ((value,),) = self.rows("SELECT value FROM metrics WHERE name = 'val/loss' ORDER BY run DESC, step DESC LIMIT 1")
         return value
 
+    def test_an_adapter_of_a_runs_weights_says_how_to_get_them(self):
+        self.exprun("tiny.toml", "steps=2")
+        self.exprun("tiny.toml", "steps=2", "init_from=@last", "model.lora={rank=2, alpha=4}")
+        self.exprun("export", "@last", "--huggingface", "adapter", "--adapter")
+        self.assertRegex((self.folder / "adapter/README.md").read_text(),
+                         r"\nThe first weights are those of `runs/tiny-\w+/checkpoints/step_00000002`, as a HuggingFace folder; if they are a "
+                         r"run's, `exprun export RUN --huggingface DIR` writes it\.\n")
+
     def test_an_adapter_is_trained_and_goes_out_merged_or_alone(self):
         self.exprun("tiny.toml", "model.lora={rank=2, alpha=4}", "+evaluation.val_loss.every='40 steps'")
         self.assertEqual(self.state(), "finished")

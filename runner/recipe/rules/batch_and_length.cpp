@@ -186,12 +186,22 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
   const auto length_steps =
       length ? in_steps(input.root, input.dataset_info, *length) : std::nullopt;
   if (!warmup_steps || !until_steps || !length_steps) return;
-  if (*warmup_steps <= *until_steps && *warmup_steps + *length_steps > *until_steps)
+  if (*warmup_steps > *until_steps || *warmup_steps + *length_steps <= *until_steps) return;
+  if (!is_written(input.root, "schedule.decay_length")) {
     diagnostics.push_back(
-        clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
-              "'decay_length' of " + to_string(*length) +
-                  (*length_steps > *until_steps ? " is too long" : " reaches into the warmup"),
-              "the decay ends after " + to_string(*until)));
+        clash(input.root, {"schedule.warmup", "schedule.decay_until", "run.steps", "run.length"},
+              "the warmup of " + to_string(*warmup) + " reaches into the decay, the last " +
+                  to_string(*length) + " of " + to_string(*until),
+              "write a shorter warmup, or set 'decay_length'"));
+    return;
+  }
+  const bool is_too_long = *length_steps > *until_steps;
+  diagnostics.push_back(
+      clash(input.root, {"schedule.decay_length", "schedule.warmup", "schedule.decay_until"},
+            "'decay_length' of " + to_string(*length) +
+                (is_too_long ? " is too long" : " reaches into the warmup"),
+            (is_too_long ? "" : "the warmup takes " + to_string(*warmup) + ", and ") +
+                "the decay ends after " + to_string(*until)));
 }
 
 // A rate that decays to zero stays there.

@@ -260,13 +260,20 @@ std::string use_of_adapter(const ExportedModel& model) {
   const auto from = text_at(model.recipe.root(), "model.init_from");
   std::error_code ignored;
   const fs::path folder = from ? fs::path(model.run.working_directory) / *from : fs::path();
-  const std::string base =
-      from && fs::exists(folder / kConfigFile, ignored) ? *from : "path/of/the/first/weights";
+  const bool is_loadable = from && fs::exists(folder / kConfigFile, ignored);
+  const std::string base = is_loadable ? *from : "path/of/the/first/weights";
+  const std::string how_to_get =
+      from && !is_loadable
+          ? "\nThe first weights are those of `" + *from +
+                "`, as a HuggingFace folder; if they are a run's, `exprun export RUN --huggingface "
+                "DIR` writes it.\n"
+          : "";
   return "```python\nfrom peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n\n"
          "base = AutoModelForCausalLM.from_pretrained(\"" +
          base +
          "\")\n"
-         "model = PeftModel.from_pretrained(base, \"path/of/this/folder\")\n```\n";
+         "model = PeftModel.from_pretrained(base, \"path/of/this/folder\")\n```\n" +
+         how_to_get;
 }
 
 std::string use_text(const ExportedModel& model, bool has_tokenizer) {
