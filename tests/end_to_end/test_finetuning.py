@@ -28,12 +28,15 @@ class FineTuning(ExprunTest):
         return value
 
     def test_an_adapter_of_a_runs_weights_says_how_to_get_them(self):
-        self.exprun("tiny.toml", "steps=2")
-        self.exprun("tiny.toml", "steps=2", "init_from=@last", "model.lora={rank=2, alpha=4}")
+        self.exprun("tiny.toml", "steps=4", "checkpoint.every=2 steps", "keep_last=9")
+        run = self.run_folder().name
+        self.exprun("tiny.toml", "steps=2", f"init_from=runs/{run}/checkpoints/step_00000002", "model.lora={rank=2, alpha=4}")
         self.exprun("export", "@last", "--huggingface", "adapter", "--adapter")
-        self.assertRegex((self.folder / "adapter/README.md").read_text(),
-                         r"\nThe first weights are those of `runs/tiny-\w+/checkpoints/step_00000002`, as a HuggingFace folder; if they are a "
-                         r"run's, `exprun export RUN --huggingface DIR` writes it\.\n")
+        card = (self.folder / "adapter/README.md").read_text()
+        command = f"exprun export {run} --step 2 --huggingface DIR"
+        self.assertIn(f"\nThe first weights are step 2 of the run `{run}`: `{command}` writes them to a folder for transformers.\n", card)
+        self.exprun(*command.replace("DIR", "base").split()[1:])
+        self.assertIn(" after 2 steps of training ", (self.folder / "base/README.md").read_text())
 
     def test_an_adapter_is_trained_and_goes_out_merged_or_alone(self):
         self.exprun("tiny.toml", "model.lora={rank=2, alpha=4}", "+evaluation.val_loss.every='40 steps'")

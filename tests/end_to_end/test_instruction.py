@@ -156,9 +156,9 @@ class Instruction(ExprunTest):
             (found,) = json.loads(self.exprun(*asked, "--json").out)
             self.assertEqual(found["prompt"], f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\nSay red.<|im_end|>\n"
                                               "<|im_start|>assistant\n")
-        self.assertEqual(self.exprun("sample", "@last", "--prompt", "red", "system=Shout.", code=2).err,
-                         "exprun: error: sample: a system message stands before an instruction; add --instruction\n")
-        self.exprun("sample", "@last", "--prompt", "red", "+system=Shout.", code=2)
+        for setting in "system=Shout.", "+system=Shout.":
+            self.assertEqual(self.exprun("sample", "@last", "--prompt", "red", setting, code=2).err,
+                             "exprun: error: sample: a system message stands before an instruction; add --instruction\n")
         self.exprun("export", "@last", "--huggingface", "model")
         (asked,) = json.loads(self.exprun("sample", "model", "--instruction", "--prompt", "Say red.", "--json").out)
         self.assertIn("\nShout.", asked["prompt"])
@@ -168,6 +168,8 @@ class Instruction(ExprunTest):
         said = self.exprun("sample", "@last", "--instruction", "--prompt", "Add 1", "system=Q", code=2).err
         self.assertRegex(said, r"^<override 1>:1:8: error: the system message contains 'Q', which the tokenizer does not know\n"
                                r"    system=Q\n           \^ [^\n]*\n$")
+        said = self.exprun("sample", "@last", "--instruction", "--prompt", "Add 1", "system=A", code=2).err
+        self.assertRegex(said, r" error: the template contains 'y', which the tokenizer does not know\n")  # of its "system"
 
     def test_a_first_recipe_shows_a_response(self):
         self.exprun("new", "first", "--data", "instruction", "--path", "examples.jsonl")

@@ -170,7 +170,7 @@ void add_examples(Report& report, const ResolvedRecipe& recipe, const DataGlance
   int64_t tokens = 0;
   for (const uint32_t word : segments) tokens += segment_of(word).tokens;
   const bool truncates = truncates_examples(recipe.root());
-  const ExampleList list(segments, tokens, *length, truncates);
+  const ExampleList list(segments, tokens, *length, truncates);  // throws Error of damaged ones
   const auto& train_sequences = glance.dataset_info.train_sequences;
   if (!train_sequences) return;
   const int64_t sequences = train_sequences(*length, truncates);

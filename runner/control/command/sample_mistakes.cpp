@@ -84,13 +84,17 @@ Diagnostics problems_of_further_prompts(const DatasetInfo& facts, const TypedSam
   return problems;
 }
 
-// What is wrong with `text`: at the places of what was typed. A system message is part of each
-// prompt: where it is wrong, they are not judged.
+// What is wrong with `text`: at the places of what was typed. A template and its system message are
+// part of each prompt: where one is wrong, they are not judged.
 Diagnostics judged_as_typed(const RecipeText& text, const DatasetInfo& facts,
                             const TypedSample& typed) {
   const Resolution resolution = try_resolve(text, facts);
   if (auto problem = unwritable_prompt(facts, "system message", typed.form.system())) {
     problem->where = as_typed(place_of(resolution.recipe.root(), kSystem), typed);
+    return {std::move(*problem)};
+  }
+  if (auto problem = unwritable_prompt(facts, "template", typed.form("", false).given)) {
+    problem->where = as_typed(place_of(resolution.recipe.root(), "dataset.template"), typed);
     return {std::move(*problem)};
   }
   Diagnostics diagnostics = resolution.diagnostics;

@@ -192,7 +192,8 @@ void decay_follows_warmup(const RuleInput& input, Diagnostics& diagnostics) {
         clash(input.root, {"schedule.warmup", "schedule.decay_until", "run.steps", "run.length"},
               "the warmup of " + to_string(*warmup) + " reaches into the decay, the last " +
                   to_string(*length) + " of " + to_string(*until),
-              "write a shorter warmup, or set 'decay_length'"));
+              *warmup_steps < *until_steps ? "write a shorter warmup, or set 'decay_length'"
+                                           : "write a shorter warmup"));
     return;
   }
   const bool is_too_long = *length_steps > *until_steps;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/diagnostic.h"
+#include "base/files/checkpoints.h"
 #include "base/files/file.h"
 #include "base/format_units.h"
 #include "base/json_text.h"
@@ -256,24 +257,28 @@ std::string data_text(const PreparedData& data) {
   return text;
 }
 
+// How the weights that a run's checkpoint began with become a folder that transformers loads.
+std::string how_to_get(const fs::path& checkpoint) {
+  const auto named = checkpoint_at(checkpoint);
+  if (!named) return "";
+  const std::string run = named->run.path.filename().string();
+  return "\nThe first weights are step " + std::to_string(named->step) + " of the run `" + run +
+         "`: `exprun export " + run + " --step " + std::to_string(named->step) +
+         " --huggingface DIR` writes them to a folder for transformers.\n";
+}
+
 std::string use_of_adapter(const ExportedModel& model) {
   const auto from = text_at(model.recipe.root(), "model.init_from");
   std::error_code ignored;
   const fs::path folder = from ? fs::path(model.run.working_directory) / *from : fs::path();
-  const bool is_loadable = from && fs::exists(folder / kConfigFile, ignored);
-  const std::string base = is_loadable ? *from : "path/of/the/first/weights";
-  const std::string how_to_get =
-      from && !is_loadable
-          ? "\nThe first weights are those of `" + *from +
-                "`, as a HuggingFace folder; if they are a run's, `exprun export RUN --huggingface "
-                "DIR` writes it.\n"
-          : "";
+  const std::string base =
+      from && fs::exists(folder / kConfigFile, ignored) ? *from : "path/of/the/first/weights";
   return "```python\nfrom peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n\n"
          "base = AutoModelForCausalLM.from_pretrained(\"" +
          base +
          "\")\n"
          "model = PeftModel.from_pretrained(base, \"path/of/this/folder\")\n```\n" +
-         how_to_get;
+         how_to_get(folder);
 }
 
 std::string use_text(const ExportedModel& model, bool has_tokenizer) {
@@ -294,8 +299,8 @@ std::string use_text(const ExportedModel& model, bool has_tokenizer) {
          "`[model] init_from` of exprun reads this folder.\n";
 }
 
-std::string prompt_text(const std::string& form) {
-  std::string prompt = ExampleTemplate(form).prompt("Name three colors.");
+std::string prompt_text(const std::string& form, const std::string& system) {
+  std::string prompt = ExampleTemplate(form).prompt("Name three colors.", system);
   if (!prompt.ends_with('\n')) prompt += '\n';
   return "\nIt was trained on instructions in the template `" + form +
          "`. This is the prompt for one of them:\n\n```text\n" + prompt + "```\n";
@@ -316,7 +321,9 @@ std::string model_card(const ExportedModel& model, bool has_tokenizer) {
       weights_text(model.recipe, model.is_adapter) +
       " Nobody has examined what it says: treat it as an experiment.\n\n## Use\n\n" +
       (model.is_adapter ? use_of_adapter(model) : use_text(model, has_tokenizer));
-  if (const auto form = template_of(model)) text += prompt_text(*form);
+  if (const auto form = template_of(model))
+    text +=
+        prompt_text(*form, text_at(model.recipe.root(), "evaluation.sample.system").value_or(""));
   text += metrics_text(model.series, model.criterion);
   text += "\n## Data\n\n" + data_text(model.data);
   text += "\n## Recipe\n\nThe run `" + run.folder + "`, made by `" + run.command_line +
