@@ -41,17 +41,21 @@ Diagnostics refusals(const Captured& captured, const RecipeText& text) {
   throw Error("launch: exprun-trainer --describe refused the recipe and did not say why");
 }
 
-ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
+ordered_json question(const RecipeText& text, const ResolvedRecipe& recipe,
+                      const DatasetInfo& dataset_info) {
   ordered_json known = ordered_json::object();
   if (dataset_info.vocab_size) known["vocab_size"] = *dataset_info.vocab_size;
   if (dataset_info.train_tokens) known["train_tokens"] = *dataset_info.train_tokens;
   if (dataset_info.validation_tokens) known["validation_tokens"] = *dataset_info.validation_tokens;
-  const ResolvedRecipe recipe = try_resolve(text, dataset_info).recipe;
   const Table& root = recipe.root();
   const auto length = sequence_length(root);
   if (dataset_info.train_sequences && length)
     known["train_sequences"] = dataset_info.train_sequences(*length, truncates_examples(root));
   return ordered_json{{"recipe", parse_json<ordered_json>(text.to_json())}, {"facts", known}};
+}
+
+ordered_json question(const RecipeText& text, const DatasetInfo& dataset_info) {
+  return question(text, try_resolve(text, dataset_info).recipe, dataset_info);
 }
 
 std::filesystem::path file_of(TrainerKind kind) {
@@ -107,10 +111,10 @@ ordered_json trainer_version() {
 
 Description describe(const RecipeText& text, const DatasetInfo& dataset_info, bool is_kept) {
   const std::filesystem::path program = trainer_program();
-  ordered_json of_device = question(text, dataset_info);
-  const bool is_on_cpu = trains_on_cpu(try_resolve(text, dataset_info).recipe, gpu_offer());
-  of_device["device"] = is_on_cpu ? "cpu" : "cuda";
-  const std::string asked = json_text(of_device);
+  const ResolvedRecipe recipe = try_resolve(text, dataset_info).recipe;
+  ordered_json asked_of_device = question(text, recipe, dataset_info);
+  asked_of_device["device"] = trains_on_cpu(recipe, gpu_offer()) ? "cpu" : "cuda";
+  const std::string asked = json_text(asked_of_device);
   const PlanCache cache(program, asked);
   if (const auto known = is_kept ? cache.find() : std::nullopt)
     return {parse_json<ordered_json>(*known), {}};

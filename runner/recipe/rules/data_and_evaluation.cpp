@@ -290,11 +290,7 @@ void instruction_has_a_template(const RuleInput& input, Diagnostics& diagnostics
                       system = join_path(path, "system");
     if (!text_at(input.root, key)) {
       if (text_at(input.root, system))
-        diagnostics.push_back({place_of(input.root, system),
-                               "'system' has no effect without 'instruction'",
-                               "set 'instruction', or remove 'system'",
-                               {},
-                               Severity::warning});
+        diagnostics.push_back(idle_key(input.root, system, "'instruction'"));
       continue;
     }
     if (asks_for_something(input, prompt))

@@ -72,16 +72,20 @@ bool is_changed(const Table& root, const char* path) {
 
 }  // namespace
 
+Diagnostic idle_key(const Table& root, const std::string& path, const std::string& lacking) {
+  const std::string name = last_part(path);
+  return {place_of(root, path),
+          "'" + name + "' has no effect without " + lacking,
+          "set " + lacking + ", or remove '" + name + "'",
+          {},
+          Severity::warning};
+}
+
 void keys_have_an_effect(const RuleInput& input, Diagnostics& diagnostics) {
   for (const IdleKey& key : kIdleKeys) {
     if (!asks_for_something(input, key.path) || !key.is_idle(input.root)) continue;
     if (is_changed(input.root, key.other)) continue;
-    const std::string name = last_part(key.path), lacking = key.lacking;
-    diagnostics.push_back({place_of(input.root, key.path),
-                           "'" + name + "' has no effect without " + lacking,
-                           "set " + lacking + ", or remove '" + name + "'",
-                           {},
-                           Severity::warning});
+    diagnostics.push_back(idle_key(input.root, key.path, key.lacking));
   }
 }
 

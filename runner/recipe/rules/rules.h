@@ -42,6 +42,9 @@ std::string key_of_length(const Table& root);
 Diagnostic clash(const Table& root, const std::vector<std::string>& paths, std::string message,
                  std::string help = "", Severity severity = Severity::error);
 
+// A warning that the key at `path` has no effect without `lacking`: "'block_tokens'".
+Diagnostic idle_key(const Table& root, const std::string& path, const std::string& lacking);
+
 // That a tokenizer of characters has no token for one of a prompt, or of what `name` is; without a
 // place. Nothing where it has, and where its characters are not known.
 std::optional<Diagnostic> unwritable_prompt(const DatasetInfo& dataset_info,

@@ -173,7 +173,7 @@ double Head::loss_bytes(int64_t rows, at::DeviceType device) const {
   const auto size = static_cast<double>(c10::elementSize(format_of_logits(form)));
   const int copies = softcap > 0 ? 3 : 1;  // the cap, and its square
   const double of_logits = size * copies * static_cast<double>(at_once * weight.size(0));
-  // Where added_at_once() gives none, the weight's gradient is a separate sum, in fp32.
+  // In training: added_at_once() has a gradient and a promise then.
   const bool is_added = device == at::kCPU && weight.scalar_type() == at::kFloat;
   return of_logits + (weight.requires_grad() && !is_added
                           ? sizeof(float) * static_cast<double>(weight.numel())

@@ -34,8 +34,7 @@ OptimizerGroup filled(std::string name, const Section& section,
 }
 
 // The matrices of `some`, in quotes; as globs, one for all blocks, where those match no others of
-// `all`, which a group may take:
-// "blocks.*.attention.output.weight".
+// `all`, which a group may take: "blocks.*.attention.output.weight".
 std::vector<std::string> globs_of_matrices(const std::vector<Parameter>& some,
                                            const std::vector<Parameter>& all) {
   static const std::regex number("\\.[0-9]+\\.");
@@ -143,10 +142,11 @@ std::string suggested_for(const std::string& glob, const std::vector<Parameter>&
   return "one parameter is named '" + parameters[parameters.size() / 2].name + "'";
 }
 
+// Takes those of `trained`, the parameters that are not frozen, out of `left`.
 std::vector<OptimizerGroup> named_groups(const Section& groups,
                                          const std::vector<Parameter>& parameters,
+                                         const std::vector<Parameter>& trained,
                                          std::vector<Parameter>& left) {
-  const std::vector<Parameter> trained = left;
   std::vector<OptimizerGroup> result;
   for (const std::string& name : groups.keys()) {
     check_in_no_group_before(groups, name, parameters);
@@ -187,12 +187,13 @@ std::vector<Parameter> freeze(const Section& optimizer, const std::vector<Parame
 
 std::vector<OptimizerGroup> optimizer_groups(const Section& optimizer,
                                              const std::vector<Parameter>& parameters) {
-  std::vector<Parameter> left;
+  std::vector<Parameter> trained;
   for (const Parameter& parameter : parameters)
-    if (!parameter.is_frozen()) left.push_back(parameter);
-  const std::vector<Parameter> trained = left;
+    if (!parameter.is_frozen()) trained.push_back(parameter);
+  std::vector<Parameter> left = trained;
   std::vector<OptimizerGroup> result;
-  if (optimizer.has("groups")) result = named_groups(optimizer.table("groups"), parameters, left);
+  if (optimizer.has("groups"))
+    result = named_groups(optimizer.table("groups"), parameters, trained, left);
   if (optimizer.has("type") && !left.empty()) {
     result.insert(result.begin(), filled(kDefaultGroup, optimizer, left));
     check_takes(result.front(), "type",
